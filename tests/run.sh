@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs the test groups, prints a line for each, then one for each test that failed, and last
-# "N passed, N failed, N skipped". See --help.
+# Installs what is missing, builds, runs the test groups, prints a line for each, then one for each test that was skipped or
+# failed, and last "N passed, N failed, N skipped". See --help.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
@@ -14,7 +14,7 @@ usage() {
 usage: tests/run.sh [--all | --asan | --tsan | --coverage | --long [MINUTES]]
 
 Installs what is missing (Debian 12 and 13, Ubuntu 24.04), builds what the tests need, runs them, prints a line for each
-group, then "failed: LOGS/TEST" of each test that failed, and last "N passed, N failed, N skipped".
+group, then "skipped: LOGS/TEST: WHY" and "failed: LOGS/TEST" of each test that was, and last "N passed, N failed, N skipped".
 
 Without options it runs the essential tests, as you do before a commit: the rules of the house (tidy), unit tests
 and scenarios, fixed seeds of the simulator, contract tests on a real etcd, and the most important end-to-end tests.
@@ -182,7 +182,7 @@ jobs_of() {
 run_tests() {
   local name=$1
   mkdir -p -- "$logs/$name"
-  GTEST_OUTPUT="json:$logs/$name/" run_child "${under[@]}" ctest --test-dir "$folder" "${@:2}" \
+  GTEST_OUTPUT="xml:$logs/$name/" run_child "${under[@]}" ctest --test-dir "$folder" "${@:2}" \
     --timeout 600 --no-tests=error --output-on-failure \
     --output-junit "$logs/$name/ctest.xml" >"$logs/$name/ctest.log" 2>&1 || true
 }
@@ -229,10 +229,10 @@ run_groups() {
   ((${#together[@]} == 0)) || run_together "${together[@]}"
 }
 
-# note NAME CODE: what is no test of ctest's; 0 is well, 77 skipped.
+# note NAME CODE [WHY]: what is no test of ctest's; 0 is well, 77 skipped, for this reason.
 note() {
   mkdir -p -- "$logs/$1"
-  results check "$1" "$logs/$1" 0 "$2"
+  results check "$1" "$logs/$1" 0 "${@:2}"
 }
 
 one_of() {
@@ -371,7 +371,7 @@ main() {
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   enter
   if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
-    note "$preset" 77  # elsewhere than on the systems whose packages we know
+    note "$preset" 77 "no clang++ here"  # elsewhere than on the systems whose packages we know
   elif ! { configure && run_preset; }; then
     note "$preset-build" 1
   fi

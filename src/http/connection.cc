@@ -62,6 +62,7 @@ void SetHead(Message& message, const Response& response) {
   message.set(field::cache_control, "no-store");
   message.set("X-Content-Type-Options", "nosniff");
   message.set("Cross-Origin-Resource-Policy", "same-origin");
+  message.set("Cross-Origin-Opener-Policy", "same-origin");
   message.set("Referrer-Policy", "no-referrer");
   if (response.status == kUnauthorized) message.set(field::www_authenticate, "Bearer");
   if (!response.content_security_policy.empty()) {

@@ -1,5 +1,5 @@
 // A guard ends a dead node's session on an etcd with certificates, whichever of the certificates
-// that the node had is the right one.
+// that the node had is the right one. And how long it tries if it is asked to end.
 #include "app/guard/end_sessions.h"
 
 #include <arpa/inet.h>
@@ -8,8 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -158,6 +161,43 @@ TEST_F(EndSessionsTest, AnEarlierCertificateWorksIfEtcdRefusesTheNewest) {
 TEST_F(EndSessionsTest, WithoutRightsIsAFailure) {
   EXPECT_FALSE(Ends({Client("former")}, etcd_->endpoints()));
   EXPECT_FALSE(Ends({Client("former"), Client("nobody")}, etcd_->endpoints()));
+}
+
+/// A session to end on an etcd that never answers.
+SessionsToEnd Unanswered(const SilentHost& host) {
+  return {.death = {.group = "orders", .node = "n1", .sessions = {SessionId{kSession}}},
+          .etcd = {.endpoints = {host.endpoint()}},
+          .credentials = {EtcdCredentials{}}};
+}
+
+// By itself a guard gives up after ten minutes only.
+constexpr std::chrono::minutes kLongBeforeItGivesUp{2};
+
+// Plan: SIGTERM came before the node died, and etcd does not answer. The guard tries for its grace,
+// and no longer.
+TEST(EndSessionsWithoutEtcd, AskedBeforeItTriesForItsGrace) {
+  const SilentHost silent;
+  const SessionsToEnd work = Unanswered(silent);
+  const std::atomic<bool> asked_to_end{true};
+  const TimePoint began = BootClock::now();
+  EXPECT_FALSE(EndSessions(work, asked_to_end));
+  const Duration took = BootClock::now() - began;
+  EXPECT_GE(took, kGraceAfterDeath);
+  EXPECT_LT(took, kLongBeforeItGivesUp);
+}
+
+// Plan: etcd does not answer, and the guard goes on for longer than its grace while nobody asks it
+// to end. Then SIGTERM comes, and it gives up at once.
+TEST(EndSessionsWithoutEtcd, AskedAfterItsGraceItGivesUp) {
+  const SilentHost silent;
+  const SessionsToEnd work = Unanswered(silent);
+  std::atomic<bool> asked_to_end{false};
+  auto ending = std::async(std::launch::async, [&] { return EndSessions(work, asked_to_end); });
+  EXPECT_EQ(ending.wait_for(kGraceAfterDeath + std::chrono::milliseconds(500)),
+            std::future_status::timeout);
+  asked_to_end = true;
+  ASSERT_EQ(ending.wait_for(kLongBeforeItGivesUp), std::future_status::ready);
+  EXPECT_FALSE(ending.get());
 }
 
 }  // namespace

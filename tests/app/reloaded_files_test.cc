@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace baton::app {
@@ -50,6 +52,23 @@ class ReloadedFilesTest : public testing::Test {
     });
     return testing::internal::GetCapturedStderr();
   }
+  /// Puts the files into place as kubelet does it with a Secret: links through the link `..data`,
+  /// which one rename turns to a new folder. Then it removes the folder before.
+  void Mount(const std::string& folder, const std::map<std::string, std::string>& files) const {
+    namespace fs = std::filesystem;
+    std::error_code none_yet;
+    const fs::path before = fs::read_symlink(Path("..data"), none_yet);
+    fs::create_directory(Path(folder));
+    for (const auto& [name, content] : files) {
+      Write(folder + "/" + name, content);
+      if (!before.empty()) continue;
+      fs::remove(Path(name));
+      fs::create_symlink("..data/" + name, Path(name));
+    }
+    fs::create_symlink(folder, Path("..data_tmp"));
+    fs::rename(Path("..data_tmp"), Path("..data"));
+    if (!before.empty()) fs::remove_all(Path(before));
+  }
   static std::size_t Lines(const std::string& log) {
     return static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
   }
@@ -77,6 +96,25 @@ TEST_F(ReloadedFilesTest, WaitsForTheOtherHalfOfAPair) {
   Write("cert", "cert 2");
   EXPECT_EQ(Lines(Look(files)), 1u);
   EXPECT_THAT(used_, ElementsAre("one 22"));
+}
+
+// Plan: the files are those of a Secret in a pod. The Secret changes, then stays, then gets a key
+// of another certificate, and then the right one. Each look sees the whole of one Secret.
+TEST_F(ReloadedFilesTest, FollowsTheLinkThatKubeletTurns) {
+  Mount("..2026_1", {{"password", "one\n"}, {"cert", "cert 1"}, {"key", "key 1"}});
+  ReloadedFiles files = Files();
+  EXPECT_EQ(Look(files), "");
+  Mount("..2026_2", {{"password", "two\n"}, {"cert", "cert 2"}, {"key", "key 2"}});
+  EXPECT_EQ(Lines(Look(files)), 1u);
+  EXPECT_EQ(Look(files), "");
+  Mount("..2026_3", {{"password", "two\n"}, {"cert", "cert 3"}, {"key", "key 2"}});
+  std::string log;
+  for (int i = 0; i < 3; ++i) log += Look(files);
+  EXPECT_EQ(Lines(log), 1u) << log;
+  EXPECT_THAT(log, testing::HasSubstr("they do not fit"));
+  Mount("..2026_4", {{"password", "two\n"}, {"cert", "cert 3"}, {"key", "key 3"}});
+  EXPECT_EQ(Lines(Look(files)), 1u);
+  EXPECT_THAT(used_, ElementsAre("two 22", "two 33"));
 }
 
 // Plan: a pair that stays incomplete is logged at the second look, and never again. Then the file

@@ -1,6 +1,10 @@
 #include "e2e/cluster.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +109,21 @@ bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& co
     poll(nullptr, 0, kPollMilliseconds);
   }
   return true;
+}
+
+std::optional<std::string> OutsideAddress() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return std::nullopt;
+  std::optional<std::string> found;
+  for (const ifaddrs* each = all; each != nullptr && !found; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
+    if ((ntohl(address->sin_addr.s_addr) >> 24) == 127) continue;
+    char text[INET_ADDRSTRLEN] = {};
+    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) found = text;
+  }
+  freeifaddrs(all);
+  return found;
 }
 
 lab::PrivateEtcd& SharedEtcd() {

@@ -47,6 +47,9 @@ bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& co
 /// A new folder below the temporary one. The caller removes it.
 std::string FreshFolder();
 
+/// An IPv4 address of this host that is not loopback; unset if it has none.
+std::optional<std::string> OutsideAddress();
+
 /// One etcd of the world for all tests of the binary; started at first use, ended with the process.
 lab::PrivateEtcd& SharedEtcd();
 

@@ -145,5 +145,24 @@ TEST(Doctor, NamesLeasesThatDiffer) {
   EXPECT_EQ(Severity(ran, "members"), "warning") << ran.out;
 }
 
+// Plan: the gRPC port of n1 is at another address than loopback, without TLS. The doctor warns of
+// it, by its address, and says what to do.
+TEST(Doctor, WarnsOfAPortThatAsksForNoCertificates) {
+  if (TheWorld() == World::kTls) GTEST_SKIP() << "the ports of this world require certificates";
+  const auto outside = OutsideAddress();
+  if (!outside) GTEST_SKIP() << "this host has no address but loopback";
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  const NodeProcess& node = cluster.Start("n1", {"--listen", *outside + ":0", "--insecure"});
+  const app::Ran ran = cluster.Ctl("n1", {"doctor", "-o", "json"});
+  EXPECT_EQ(Severity(ran, "exposure"), "warning") << ran.out << ran.err;
+  const json::object finding = FindingOf(ran, "exposure");
+  EXPECT_EQ(
+      std::string(finding.at("what").as_string()),
+      node.endpoint() + " is open to everybody who reaches it: no client certificate is required");
+  EXPECT_THAT(finding.at("advice").as_string().c_str(), HasSubstr("--tls-client-ca"));
+  cluster.Start("n2");
+  EXPECT_EQ(Severity(cluster.Ctl("n2", {"doctor", "-o", "json"}), "exposure"), "ok");
+}
+
 }  // namespace
 }  // namespace baton::e2e

@@ -50,6 +50,18 @@ std::optional<pid_t> GuardOf(pid_t node) {
   return std::nullopt;
 }
 
+std::optional<std::size_t> SocketsOf(pid_t pid) {
+  std::error_code failed;
+  std::size_t sockets = 0;
+  const std::filesystem::directory_iterator all("/proc/" + std::to_string(pid) + "/fd", failed);
+  if (failed) return std::nullopt;
+  for (const auto& each : all) {
+    const std::string what = std::filesystem::read_symlink(each.path(), failed).string();
+    sockets += what.starts_with("socket:") ? 1 : 0;
+  }
+  return sockets;
+}
+
 // A line of /proc/locks: "2: -> FLOCK  ADVISORY  READ 28344 fe:00:9977911 0 EOF". The arrow marks
 // those that wait.
 bool WaitsForALock(pid_t pid) {

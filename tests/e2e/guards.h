@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ std::optional<pid_t> GuardOf(pid_t node);
 
 /// Whether the process waits for a lock on a file that another process holds.
 bool WaitsForALock(pid_t pid);
+
+/// How many sockets the process has open; unset: only root may ask that of a guard or batond.
+std::optional<std::size_t> SocketsOf(pid_t pid);
 
 /// Handles of guards whose nodes are ended. Most end in milliseconds. Those that can't reach etcd
 /// would go on for minutes: the destructor waits a moment for them, and then ends them.

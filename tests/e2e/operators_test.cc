@@ -1,10 +1,5 @@
 // Operators' work with batonctl on a real group: transfers, plans, pauses, and what is refused.
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <pwd.h>
-#include <sys/socket.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,22 +18,6 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// An IPv4 address of this host that is not loopback; unset if it has none.
-std::optional<std::string> OutsideAddress() {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return std::nullopt;
-  std::optional<std::string> found;
-  for (const ifaddrs* each = all; each != nullptr && !found; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
-    if ((ntohl(address->sin_addr.s_addr) >> 24) == 127) continue;
-    char text[INET_ADDRSTRLEN] = {};
-    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) found = text;
-  }
-  freeifaddrs(all);
-  return found;
-}
 
 class Operators : public testing::Test {
  protected:

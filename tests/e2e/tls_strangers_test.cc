@@ -6,11 +6,15 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iostream>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -23,7 +27,10 @@
 #include <grpcpp/grpcpp.h>
 #include <boost/asio/error.hpp>
 
+#include "baton/credentials.h"
+#include "baton/router.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "baton/v1/routing.grpc.pb.h"
 #include "e2e/bad_input.h"
 #include "e2e/cluster.h"
 #include "e2e/http2.h"
@@ -328,18 +335,21 @@ TEST_F(Strangers, AnExpiredCertificateLosesItsConnectionsAndItsSessions) {
 }
 
 // Plan: four strangers begin handshakes with what does not count, at both ports, for three leases'
-// time. The log gets one line about it, the node keeps its lease, and an operator gets in.
+// time, and as often as they can. The log gets one line about it, the node keeps its lease, and an
+// operator gets in meanwhile. The test says how often they tried: the machine decides that.
 TEST_F(Strangers, FailingHandshakesFillNoLogAndCostNoLease) {
   const NodeProcess& node = Begin();
   const PemTexts foreign = As(Issuer("clients").Issue("operator"));
   const std::vector<PemTexts> shown = {Nobody(), Expired(), foreign};
-  const auto until = BootClock::now() + 3 * cluster_.ttl();
+  constexpr int kAtLeast = 5;  // each of them, also on a slow machine
+  const TimePoint began = BootClock::now();
+  const TimePoint until = began + 3 * cluster_.ttl();
   std::atomic<int> tried{0};
   {
     std::vector<std::jthread> strangers;
     for (int i = 0; i < 4; ++i) {
       strangers.emplace_back([&, port = i % 2 == 0 ? grpc_port() : node.http_port()] {
-        for (int turn = 0; BootClock::now() < until; ++turn) {
+        for (int turn = 0; turn < kAtLeast || BootClock::now() < until; ++turn) {
           http::SecureClient stranger(port, shown[turn % shown.size()], "h2");
           EXPECT_EQ(stranger.ReceiveAll(), "");
           const Socket garbage(port);
@@ -348,10 +358,15 @@ TEST_F(Strangers, FailingHandshakesFillNoLogAndCostNoLease) {
         }
       });
     }
-    EXPECT_EQ(Ctl("operator", {"pause"}).exit, 0);
+    while (BootClock::now() < until) {
+      EXPECT_EQ(Ctl("operator", {"pause"}).exit, 0);
+      EXPECT_EQ(Ctl("operator", {"resume"}).exit, 0);
+    }
   }
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - began);
+  std::cout << tried << " failing handshakes, and as many requests without TLS, in " << took.count()
+            << " ms\n";
   RecordProperty("handshakes", tried);
-  EXPECT_GT(tried, 20);
   const std::string log = node.Log();
   EXPECT_EQ(CountIn(log, "library=grpc"), 1U) << log;
   ExpectNoLeaseLost();
@@ -403,6 +418,68 @@ TEST_F(Strangers, AnOldAuthorityLosesItsConnectionsAfterTheirAge) {
   const PemTexts next = As(later.Issue("operator"));
   EXPECT_EQ(CtlAs(next, {"whoami"}).out, "cn:operator: operate\n");
   EXPECT_THAT(Fetch(next, "/livez"), StartsWith("HTTP/1.1 200"));
+  ExpectNoLeaseLost();
+}
+
+// Plan: connections last a second. A router follows the node's routes, and calls the leader, the
+// same node, again and again. Its connections reach their age. Then the authority of clients is
+// replaced: first both count, then the router gets a certificate of the new one, then the earlier
+// one goes. The stream of routes goes on each time, and no call fails.
+TEST_F(Strangers, ARouterLosesNoCallAsItsConnectionsReachTheirAge) {
+  Begin({"--tls-max-age", "1s"});
+  Put("router", clients_.Issue("operator"));
+  Put("router-ca.pem", servers_.pem());
+  const auto credentials = GroupCredentials::FromFiles({.ca_file = folder_ + "/router-ca.pem",
+                                                        .servers = {"cn:node"},
+                                                        .cert_file = folder_ + "/router.pem",
+                                                        .key_file = folder_ + "/router.key"});
+  ASSERT_TRUE(credentials.ok()) << credentials.error().message;
+  const auto router = Router::Start({.group = cluster_.group(),
+                                     .endpoints = {node_->endpoint()},
+                                     .group_credentials = *credentials});
+  ASSERT_TRUE(router.ok()) << router.error().message;
+  ASSERT_TRUE((*router)->WaitReady(kPatience).ok()) << (*router)->Age().problem;
+  std::mutex mutex;
+  std::vector<std::string> failures;
+  std::vector<std::jthread> callers;
+  for (const std::uint32_t shard : {0U, 1U}) {
+    callers.emplace_back([&, shard](const std::stop_token& stop) {
+      v1::LookupRequest request;
+      request.set_shard(shard);
+      while (!stop.stop_requested()) {
+        v1::LookupResponse response;
+        const grpc::Status status =
+            (*router)->Call(ShardId{shard}, &v1::RoutingService::Stub::Lookup, request, &response,
+                            {.deadline = kPatience});
+        if (status.ok()) continue;
+        const std::lock_guard lock(mutex);
+        return failures.push_back(status.error_message());
+      }
+    });
+  }
+  const auto await_streams = [&](std::uint64_t more) {
+    const std::uint64_t enough = (*router)->counters().resumes + more;
+    cluster_.Await("the stream of routes goes on over another connection",
+                   [&] { return (*router)->counters().resumes >= enough; });
+  };
+  await_streams(1);
+  const Issuer later("later");
+  Put("ca.pem", clients_.pem() + later.pem());
+  AwaitLogged("the certificates of --tls-cert have changed in their files", 1);
+  const auto earlier = (*credentials)->Get();
+  Put("router", later.Issue("operator"));
+  cluster_.Await("the router has the new certificate",
+                 [&] { return (*credentials)->Get() != earlier; });
+  Put("ca.pem", later.pem());
+  AwaitLogged("the certificates of --tls-cert have changed in their files", 2);
+  await_streams(2);
+  callers.clear();  // asks them to stop, and waits for them
+  EXPECT_THAT(failures, testing::IsEmpty());
+  const RouterCounters counters = (*router)->counters();
+  EXPECT_GT(counters.ok, 0U);
+  EXPECT_EQ(counters.snapshots, 1U);
+  RecordProperty("calls", static_cast<int>(counters.ok));
+  RecordProperty("attempts", static_cast<int>(counters.attempts));
   ExpectNoLeaseLost();
 }
 

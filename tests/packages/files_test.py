@@ -83,6 +83,15 @@ class GeneratedTest(unittest.TestCase):
             wanted = {flag for flag in flags_of(program) if flag.startswith("--etc")}
             self.assertEqual(set(asked.stdout.split()), wanted, program)
 
+    def test_zsh_and_fish_read_their_completions(self):
+        # Each of them only if it is installed.
+        for shell, script in (("zsh", "zsh/_batonctl"), ("fish", "fish/batonctl.fish")):
+            self.assertGreater((self.folder / script).stat().st_size, 100, script)
+            if shutil.which(shell) is None:
+                continue
+            read = run(shell, "-n" if shell == "zsh" else "--no-execute", self.folder / script)
+            self.assertEqual((read.returncode, read.stdout + read.stderr), (0, ""), script)
+
     def test_troff_has_no_complaint(self):
         if shutil.which("groff") is None:
             self.skipTest("no groff")

@@ -108,15 +108,16 @@ export class Cluster {
     this.nodes = new Map();
   }
 
-  /** Starts a node and waits until it is ready. Without a guard: the page shows how a lease ends. `command` is
-      batond, or a program that takes its flags. */
+  /** Starts a node and waits until it is ready. Without a guard, unless the flags name one: the page shows how a lease
+      ends. `command` is batond, or a program that takes its flags. */
   async add(id, flags = [], command = process.env.BATOND) {
     const ready = join(this.folder, `${id}.ready`);
     await rm(ready, {force: true});
     const program = await Program.start(command, [
       '--group', this.options.group ?? 'page', '--shards', String(this.options.shards), '--node', id, '--etcd', this.endpoint,
       '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--ttl', this.options.ttl, '--ready-file', ready,
-      '--guard', 'off', '--state-dir', join(this.folder, `${id}.state`), ...this.options.flags, ...flags], join(this.folder, `${id}.log`));
+      ...(flags.includes('--guard') ? [] : ['--guard', 'off']), '--state-dir', join(this.folder, `${id}.state`),
+      ...this.options.flags, ...flags], join(this.folder, `${id}.log`));
     const node = {id, program};
     this.nodes.set(id, node);
     Object.assign(node, await eventually(`${id} is ready`, async () => JSON.parse(await readFile(ready, 'utf8'))));

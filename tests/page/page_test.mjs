@@ -75,6 +75,7 @@ describe('three nodes and 24 shards', () => {
     assert.match(policy, /^default-src 'none'; /);
     assert.ok(!/unsafe|https?:|\*/.test(policy), policy);
     assert.match(policy, /frame-ancestors 'none'/);
+    assert.equal(answer.headers()['cross-origin-opener-policy'], 'same-origin');
     // A script that the policy forbids does not run, even if it gets into the page.
     const ran = await page.evaluate(() => {
       document.body.insertAdjacentHTML('beforeend', '<img src="/page/icon.svg" onload="window.ran = true">');
@@ -247,16 +248,20 @@ describe('three nodes and 24 shards', () => {
   });
 
   check('a kill is shown live, and who took over', async () => {
-    // Plan: balance is paused, so nothing else moves. n1's page stays open while n2 is killed, and
-    // shows that its shards change hands. On a very slow machine other nodes may lose their leases,
-    // too; their shards are not checked.
+    // Plan: balance is paused, so nothing else moves. A rule lets n2 alone lead one of its shards.
+    // n1's page stays open while n2 is killed, and shows that its shards change hands, but that one,
+    // whose rule it names. On a very slow machine other nodes may lose their leases, too; their
+    // shards are not checked.
     const page = await view();
     const ledByN2 = async () => (await cluster.get('n1', '/v1/shards')).shards.filter(({leader, state}) => leader === 'n2' && state === 'led');
     await eventually('n2 leads some', async () => (await ledByN2()).length > 0);
     await cluster.batonctl('n1', ['pause']);
     await eventually('nothing moves', async () => (await cluster.get('n1', '/v1/overview')).moves.length === 0);
-    const led = await ledByN2();
+    const [{shard: bound}, ...led] = await ledByN2();
     assert.ok(led.length > 0);
+    const rules = join(cluster.folder, 'n2-alone.yaml');
+    await writeFile(rules, `rules: [{shards: ${bound}, node: n2}]`);
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
     await cluster.kill('n2');
     await page.selectOption('#filter-reason', 'lease_expired');
     await eventually('each of its shards went to n1 or n3', async () => {
@@ -270,6 +275,10 @@ describe('three nodes and 24 shards', () => {
       return nodes.length === 3 && nodes.filter((row) => row[1] === 'gone').map((row) => row[0]).join() === 'n2';
     });
     await eventually('n2 leads nothing', async () => (await page.locator('#legend button').allInnerTexts()).every((chip) => !chip.startsWith('n2')));
+    await findings(page, `Shard ${bound} has no leader`);
+    await findings(page, 'placement rule 1 lets no live node lead it');
+    await page.locator('#grid').click({position: await cellOf(page, bound)});
+    await shows(page, '#shard', 'rule 1 lets no live node lead it');
   });
 
   check('a node that does not answer is said to be silent, and comes back', async () => {
@@ -362,6 +371,18 @@ describe('an application that fails, and a process that dies', () => {
       const died = (await rows(page, 'events')).filter((row) => row[3] === 'process died' && /^n1\s*→\s*(h|n1)$/.test(row[2]));
       return died.map((row) => Number(row[1])).sort().join() === lost.join();
     });
+    assert.deepEqual(complaints, []);
+  });
+
+  check('a death that a guard tells of has the time until it told', async () => {
+    // Plan: n2 has a guard, and is killed. Others lead its shards long before its lease could end.
+    const {page, complaints} = open;
+    await cluster.add('n2', ['--guard', 'own']);
+    await cluster.balanced('h', ['h', 'n1', 'n2']);
+    await cluster.kill('n2');
+    const row = await eventually('the death of a leader', async () => (await rows(page, 'events')).find(
+        (cells) => /^n2\s*→\s*(h|n1)$/.test(cells[2]) && cells[3] === 'process died'));
+    assert.match(row[5], /^detect [\d.]+ m?s\b/);
     assert.deepEqual(complaints, []);
   });
 });

@@ -7,12 +7,12 @@
 #include <mutex>
 
 #include <gmock/gmock.h>
-#include <google/protobuf/descriptor.h>
-#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/admin_service.h"
+#include "runtime/admin_methods.h"
 #include "runtime/fake_control.h"
 
 namespace baton::runtime {
@@ -44,16 +44,7 @@ class ServerFor {
 
   /// Calls a method with this request, by default with an empty one.
   grpc::Status Call(const std::string& method, const std::string& message = "") {
-    grpc::GenericStub stub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    const grpc::Slice slice(message);
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer response;
-    std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, method, {}, &request, &response,
-                   [&](const grpc::Status& status) { done.set_value(status); });
-    return done.get_future().get();
+    return CallAnyMethod(address(), method, message);
   }
 
   FakeControl control{{"n1", "n2"}, 4};
@@ -66,20 +57,6 @@ class ServerFor {
   std::unique_ptr<AdminService> service_;
   std::unique_ptr<grpc::Server> server_;
 };
-
-std::vector<const google::protobuf::MethodDescriptor*> Methods() {
-  std::vector<const google::protobuf::MethodDescriptor*> methods;
-  const auto* service =
-      v1::GetStatusRequest::descriptor()->file()->FindServiceByName("AdminService");
-  for (int m = 0; m < service->method_count(); ++m) {
-    methods.push_back(service->method(m));
-  }
-  return methods;
-}
-
-std::string PathOf(const google::protobuf::MethodDescriptor& method) {
-  return "/" + method.service()->full_name() + "/" + method.name();
-}
 
 // Plan: each method is refused without its role, and only then.
 TEST(AdminAccess, EachMethodAsksForTheRoleOfItsRow) {
@@ -127,9 +104,9 @@ TEST(AdminAccess, LongRequestsAreReadForCallersWithTheRoleAlone) {
 // Plan: whatever takes an actor changes something, so it must not be open to readers.
 TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperateOrAdmin) {
   for (const auto* method : Methods()) {
-    const bool names = method->input_type()->FindFieldByName("actor") != nullptr;
     const auto role = access::RoleFor(method->name());
-    EXPECT_EQ(names, role == Role::kOperate || role == Role::kAdmin) << method->full_name();
+    EXPECT_EQ(NamesAnActor(*method), role == Role::kOperate || role == Role::kAdmin)
+        << method->full_name();
   }
 }
 

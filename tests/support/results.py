@@ -5,13 +5,14 @@
   results.py targets FOLDER LABEL...        what the tests with one of the labels need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
   results.py summaries FOLDER LOGS          the same for groups that ran together; a group's seconds are those of its tests
-  results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
+  results.py check GROUP LOGS SECONDS CODE [WHY]
+                                            the same for a check that is no ctest: well if CODE is 0, skipped if 77
   results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
-  results.py total LOGS                     prints "failed: LOGS/TEST CASE..." of each test that failed, and "N passed,
-                                            N failed, N skipped"; 1 unless all well
+  results.py total LOGS                     prints "skipped: LOGS/TEST CASE: WHY" of each that was skipped, "failed: LOGS/TEST
+                                            CASE..." of each that failed, and "N passed, N failed, N skipped"; 1 unless all well
 
 Each test has its group's label, and "essential" if tests/run.sh runs it without options.
-A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
+A gtest binary counts as its cases (it writes XML to LOGS; its JSON has no reasons of skipped cases), every other test as one.
 """
 import json
 import os
@@ -26,6 +27,8 @@ UNLABELLED = "other"
 ESSENTIAL = "essential"
 SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 NAMED = "failed: "  # how total begins a line that names what failed
+NAMED_SKIPPED = "skipped: "  # and one that names what was skipped
+LONGEST_REASON = 300
 SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
 
 
@@ -80,26 +83,35 @@ def targets(folder, wanted):
 
 
 def gtest_cases(path):
-    """The cases of a gtest JSON report, or None if there is no whole one."""
+    """The cases of a gtest XML report, or None if there is no whole one."""
     try:
-        with open(path, encoding="utf-8") as report:
-            return [case for suite in json.load(report)["testsuites"] for case in suite["testsuite"]]
-    except (OSError, ValueError, KeyError):
+        with open(path, encoding="utf-8", errors="replace") as report:
+            return list(ElementTree.fromstring(report.read()).iter("testcase"))
+    except (OSError, ElementTree.ParseError):
         return None
 
 
+def is_skipped(case):
+    return case.find("failure") is None and case.get("result") in ("skipped", "suppressed")
+
+
+def report_of(case, logs):
+    """The path of the report that a gtest binary writes."""
+    return os.path.join(logs, case.get("name") + ".xml")
+
+
 def count_gtest(path):
-    """[passed, failed, skipped] of a gtest JSON report, or None if there is no whole one."""
+    """[passed, failed, skipped] of a gtest XML report, or None if there is no whole one."""
     cases = gtest_cases(path)
     if cases is None:
         return None
     counts = [0, 0, 0]
     for case in cases:
-        if case.get("failures"):
+        if case.find("failure") is not None:
             counts[1] += 1
-        elif case.get("result") in ("SKIPPED", "SUPPRESSED"):
+        elif is_skipped(case):
             counts[2] += 1
-        elif case.get("status") == "RUN":
+        elif case.get("status") == "run":
             counts[0] += 1
     return counts
 
@@ -119,7 +131,7 @@ def verdict(case):
 def count_test(case, logs):
     word = verdict(case)
     single = [int(word == 0), int(word == 1), int(word == 2)]
-    counts = count_gtest(os.path.join(logs, case.get("name") + ".json"))
+    counts = count_gtest(report_of(case, logs))
     if counts is None or word == 2:
         return single
     # It crashed, leaked or ran out of time around its cases.
@@ -128,11 +140,42 @@ def count_test(case, logs):
     return counts if sum(counts) else single
 
 
+def name_of(case):
+    return f"{case.get('classname')}.{case.get('name')}"
+
+
 def name_of_failure(case, logs):
     """The test's name, and of a gtest binary which of its cases failed."""
-    cases = gtest_cases(os.path.join(logs, case.get("name") + ".json")) or []
-    words = [f"{each.get('classname')}.{each.get('name')}" for each in cases if each.get("failures")]
+    cases = gtest_cases(report_of(case, logs)) or []
+    words = [name_of(each) for each in cases if each.find("failure") is not None]
     return " ".join([case.get("name")] + words)
+
+
+def reason_of_case(case):
+    """Why a case of gtest was skipped: its words behind the line with the place."""
+    if case.get("result") == "suppressed":
+        return "it is disabled"
+    words = [each.get("message", "").partition("\n")[2] for each in case.iter("skipped")]
+    return " ".join(" ".join(words).split()) or "it does not say why"
+
+
+def reason_of_test(case):
+    """Why a test of ctest's was skipped: the last line that says so, else its last line."""
+    if case.get("status") == "disabled":
+        return "it is disabled"
+    lines = [" ".join(line.split()) for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
+    said = [line for line in lines if "skipped" in line] or lines or ["it does not say why"]
+    return said[-1].removeprefix(NAMED_SKIPPED)
+
+
+def reasons_of_skips(case, logs):
+    """"TEST: WHY" if the test was skipped, and of a gtest binary "TEST CASE: WHY" for each case that was."""
+    if verdict(case) == 2:
+        found = [(case.get("name"), reason_of_test(case))]
+    else:
+        found = [(f"{case.get('name')} {name_of(each)}", reason_of_case(each))
+                 for each in gtest_cases(report_of(case, logs)) or [] if is_skipped(each)]
+    return [f"{name}: {why[:LONGEST_REASON]}" for name, why in found]
 
 
 def show_failure(case, logs):
@@ -154,15 +197,16 @@ def finished_tests(logs):
 
 
 def count_tests(cases, logs):
-    """The sum of their counts, and the names of what failed, which it shows."""
-    counts, failed = [0, 0, 0], []
+    """The sum of their counts, the names of what failed, which it shows, and of what was skipped, with the reasons."""
+    counts, failed, skipped = [0, 0, 0], [], []
     for case in cases:
         single = count_test(case, logs)
         counts = add(counts, single)
+        skipped += reasons_of_skips(case, logs)
         if single[1]:
             show_failure(case, logs)
             failed.append(name_of_failure(case, logs))
-    return counts, failed
+    return counts, failed, skipped
 
 
 def add(one, other):
@@ -171,35 +215,36 @@ def add(one, other):
 
 def summary(group, logs, seconds):
     cases = finished_tests(logs)
-    counts, failed = ([0, 1, 0], [group]) if cases is None else count_tests(cases, logs)
+    counts, failed, skipped = ([0, 1, 0], [group], []) if cases is None else count_tests(cases, logs)
     print_counts(group, counts, seconds)
-    write_counts(logs, counts, failed)
+    write_counts(logs, counts, failed, skipped)
 
 
 def summaries(folder, logs):
-    cases, sums, failed = finished_tests(logs), [0, 0, 0], []
+    cases, sums, failed, skipped = finished_tests(logs), [0, 0, 0], [], []
     if cases is None:
         sums, failed = [0, 1, 0], ["ctest"]
     else:
         group_of_name = {test["name"]: group_of(test) for test in listed_tests(folder)}
         for group in in_running_order({group_of_name[case.get("name")] for case in cases}):
             members = [case for case in cases if group_of_name[case.get("name")] == group]
-            counts, names = count_tests(members, logs)
+            counts, names, reasons = count_tests(members, logs)
             failed += names
+            skipped += reasons
             print_counts(group, counts, round(sum(float(case.get("time") or 0) for case in members)))
             sums = add(sums, counts)
-    write_counts(logs, sums, failed)
+    write_counts(logs, sums, failed, skipped)
 
 
-def check(group, logs, seconds, code):
+def check(group, logs, seconds, code, why="it does not say why"):
     counts = [int(code == "0"), int(code not in ("0", "77")), int(code == "77")]
     print_counts(group, counts, seconds)
-    write_counts(logs, counts, [group] * counts[1])
+    write_counts(logs, counts, [group] * counts[1], [f"{group}: {why}"] * counts[2])
 
 
-def write_counts(logs, counts, failed):
+def write_counts(logs, counts, failed, skipped):
     with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
-        json.dump({"counts": counts, "failed": failed}, file)
+        json.dump({"counts": counts, "failed": failed, "skipped": skipped}, file)
 
 
 def print_counts(group, counts, seconds):
@@ -207,9 +252,9 @@ def print_counts(group, counts, seconds):
 
 
 def beside(log, logs, expected):
-    """Prints the words of whole runs beside this one, but for their sums and names of failures, which become this run's; one
-    without a sum came to no end."""
-    counts, sums, failed = [0, 0, 0], 0, []
+    """Prints the words of whole runs beside this one, except their sums and the names of what failed or was skipped, which
+    become this run's; one without a sum came to no end."""
+    counts, sums, failed, skipped = [0, 0, 0], 0, [], []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             found = SUM.fullmatch(line.rstrip())
@@ -218,24 +263,30 @@ def beside(log, logs, expected):
                 counts = add(counts, map(int, found.groups()))
             elif line.startswith(NAMED):
                 failed.append(line.rstrip().removeprefix(NAMED))
+            elif line.startswith(NAMED_SKIPPED):
+                skipped.append(line.rstrip().removeprefix(NAMED_SKIPPED))
             else:
                 print(line, end="")
     if sums < int(expected):
         print(f"--- of {expected} runs beside this one {sums} came to an end; their log: {log}")
         counts[1] += int(expected) - sums
         failed.append("beside")
-    write_counts(logs, counts, failed)
+    write_counts(logs, counts, failed, skipped)
 
 
 def total(logs):
-    counts, failed = [0, 0, 0], []
+    counts, failed, skipped = [0, 0, 0], [], []
     for group in sorted(os.listdir(logs)):
         path = os.path.join(logs, group, "counts.json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 part = json.load(file)
             counts = add(counts, part["counts"])
-            failed += [name if group == "beside" else f"{group}/{name}" for name in part["failed"]]
+            before = "" if group == "beside" else group + "/"
+            failed += [before + name for name in part["failed"]]
+            skipped += [before + reason for reason in part["skipped"]]
+    for reason in skipped:
+        print(NAMED_SKIPPED + reason)
     for name in failed:
         print(NAMED + name)
     if counts[1]:

@@ -2,7 +2,6 @@
 """The reports of ctest and gtest are counted as they happened: a crash is a failure, a skip is not one."""
 import contextlib
 import io
-import json
 import os
 import sys
 import tempfile
@@ -12,10 +11,15 @@ import unittest.mock
 sys.dont_write_bytecode = True
 import results  # noqa: E402
 
-PASSED = {"status": "RUN", "result": "COMPLETED"}
-FAILED = {"classname": "Suite", "name": "Fails", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]}
-SKIPPED = {"status": "RUN", "result": "SKIPPED"}
-DISABLED = {"status": "NOTRUN", "result": "SUPPRESSED"}
+# As gtest writes them. The bytes of a message need not be text.
+CASE = '<testcase name="%s" status="%s" result="%s" time="0." classname="Suite"%s'
+PASSED = CASE % ("Passes", "run", "completed", " />")
+FAILED = CASE % ("Fails", "run", "completed",
+                 '><failure message="a.cc:7&#x0A;1 is not 2 \udcff" type=""><![CDATA[1 is not 2]]></failure></testcase>')
+SKIPPED = CASE % ("Skips", "run", "skipped",
+                  '><skipped message="a.cc:9&#x0A;only root&#x0A;may"><![CDATA[a.cc:9\nonly root\nmay]]></skipped></testcase>')
+SILENT = CASE % ("SaysNothing", "run", "skipped", '><skipped message="a.cc:9&#x0A;"></skipped></testcase>')
+DISABLED = CASE % ("DISABLED_Off", "notrun", "suppressed", " />")
 
 
 class ResultsTest(unittest.TestCase):
@@ -33,8 +37,9 @@ class ResultsTest(unittest.TestCase):
             file.write(f"<testsuite>{body}</testsuite>")
 
     def gtest(self, group, name, *cases):
-        with open(os.path.join(self.logs, group, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({"testsuites": [{"testsuite": list(cases)}]}, file)
+        with open(os.path.join(self.logs, group, name + ".xml"), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites><testsuite name="Suite">' + "".join(cases) +
+                       "</testsuite></testsuites>")
 
     def summary(self, group):
         said = io.StringIO()
@@ -47,6 +52,7 @@ class ResultsTest(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             code = results.total(self.logs)
         self.failed = [line for line in said.getvalue().splitlines() if line.startswith("failed: ")]
+        self.skipped = [line for line in said.getvalue().splitlines() if line.startswith("skipped: ")]
         return code, said.getvalue().splitlines()[-1]
 
     def test_a_gtest_binary_counts_as_its_cases(self):
@@ -54,6 +60,26 @@ class ResultsTest(unittest.TestCase):
         self.gtest("unit", "a_test", PASSED, PASSED, SKIPPED, DISABLED)
         self.assertEqual(self.summary("unit"), ["unit          2 passed, 0 failed, 2 skipped, 3 s"])
         self.assertEqual(self.total(), (0, "2 passed, 0 failed, 2 skipped"))
+
+    def test_what_was_skipped_is_named_with_its_reason(self):
+        self.ctest("unit", ("a_test", "run", ""), ("format", "notrun",
+                   '<skipped message="SKIP_RETURN_CODE=77"/><system-out>Trying.\n\nskipped: no  tool here\n</system-out>'),
+                   ("etcd", "notrun",
+                    '<skipped message="SKIP_RETURN_CODE=77"/><system-out>etcd 3.7 is skipped: no Go\nDone.</system-out>'),
+                   ("alone", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/><system-out>each is alone</system-out>'),
+                   ("mute", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>'),
+                   ("off", "disabled", '<skipped message="Disabled"/>'))
+        self.gtest("unit", "a_test", PASSED, SKIPPED, SILENT, DISABLED)
+        self.summary("unit")
+        self.assertEqual(self.total(), (0, "1 passed, 0 failed, 8 skipped"))
+        self.assertEqual(self.skipped, ["skipped: unit/a_test Suite.Skips: only root may",
+                                        "skipped: unit/a_test Suite.SaysNothing: it does not say why",
+                                        "skipped: unit/a_test Suite.DISABLED_Off: it is disabled",
+                                        "skipped: unit/format: no tool here",
+                                        "skipped: unit/etcd: etcd 3.7 is skipped: no Go",
+                                        "skipped: unit/alone: each is alone",
+                                        "skipped: unit/mute: it does not say why",
+                                        "skipped: unit/off: it is disabled"])
 
     def test_a_failure_is_shown_with_its_output(self):
         self.ctest("unit", ("a_test", "fail", "<failure/><system-out>1 is not 2</system-out>"))
@@ -97,15 +123,15 @@ class ResultsTest(unittest.TestCase):
 
     def test_a_check_that_is_no_ctest_counts_as_one(self):
         said = io.StringIO()
-        for group, code in (("good", "0"), ("lines", "1"), ("asan", "77")):
+        for group, *rest in (("good", "0"), ("lines", "1"), ("asan", "77", "no clang++ here")):
             os.makedirs(os.path.join(self.logs, group))
             with contextlib.redirect_stdout(said):
-                results.check(group, os.path.join(self.logs, group), "3", code)
+                results.check(group, os.path.join(self.logs, group), "3", *rest)
         self.assertEqual(said.getvalue().splitlines(), ["good          1 passed, 0 failed, 0 skipped, 3 s",
                                                         "lines         0 passed, 1 failed, 0 skipped, 3 s",
                                                         "asan          0 passed, 0 failed, 1 skipped, 3 s"])
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
-        self.assertEqual(self.failed, ["failed: lines/lines"])
+        self.assertEqual((self.failed, self.skipped), (["failed: lines/lines"], ["skipped: asan/asan: no clang++ here"]))
 
     def beside(self, text, runs):
         said, logs = io.StringIO(), os.path.join(self.logs, "beside")
@@ -119,10 +145,11 @@ class ResultsTest(unittest.TestCase):
 
     def test_runs_beside_this_one_are_counted_by_their_sums(self):
         said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\nfailed: asan-unit/b_test\n3 passed, 1 failed, 0 skipped\n"
-                           "2 passed, 0 failed, 1 skipped\n", "2")
+                           "skipped: tsan/a_test Suite.Skips: only root\n2 passed, 0 failed, 1 skipped\n", "2")
         self.assertEqual(said, ["asan-unit     3 passed, 1 failed, 0 skipped, 5 s"])
         self.assertEqual(self.total(), (1, "5 passed, 1 failed, 1 skipped"))
-        self.assertEqual(self.failed, ["failed: asan-unit/b_test"])
+        self.assertEqual((self.failed, self.skipped),
+                         (["failed: asan-unit/b_test"], ["skipped: tsan/a_test Suite.Skips: only root"]))
 
     def test_a_run_beside_this_one_without_a_sum_is_a_failure(self):
         said = self.beside("3 passed, 0 failed, 0 skipped\nkilled\n", "2")

@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <deque>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "app/common/service_manager.h"
+#include "app/guard/end_pace.h"
 #include "app/guard/end_sessions.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -240,25 +240,15 @@ class Counted {
   std::atomic<int>& count_;
 };
 
-/// A node's user writes its state file, so it could name ever new sessions there.
-class EndPace {
- public:
-  /// Waits until less than kMost calls returned within the last kWithin.
-  void Await() {
+/// Waits as long as the pace asks for, and notes that the guard acts then.
+void AwaitTurn(EndPace& pace) {
+  while (true) {
     const TimePoint now = Clock::Real().Now();
-    if (began_.size() == kMost) {
-      const TimePoint from = began_.front() + kWithin;
-      if (now < from) Pause(std::chrono::ceil<std::chrono::milliseconds>(from - now));
-      began_.pop_front();
-    }
-    began_.push_back(Clock::Real().Now());
+    const Duration wait = pace.Wait(now);
+    if (wait == Duration{0}) return pace.Begin(now);
+    Pause(std::chrono::ceil<std::chrono::milliseconds>(wait));
   }
-
- private:
-  static constexpr std::size_t kMost = 10;
-  static constexpr std::chrono::minutes kWithin{1};
-  std::deque<TimePoint> began_;
-};
+}
 
 /// Guards one node for ever. `working` counts the guards that end a dead node's sessions now.
 void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomic<int>& working) {
@@ -276,7 +266,7 @@ void GuardOne(const SharedGuard& guard, const std::string& directory, std::atomi
         say("nothing is ended: " + death.error().message);
       }
     } else if (death.value().sessions != ended) {
-      pace.Await();
+      AwaitTurn(pace);
       const Counted works(working);
       const auto etcd = guard.etcd();
       if (!etcd) say(etcd.error().message);
