@@ -1,6 +1,7 @@
-// BATON_EXPORT marks what the shared library offers to programs. Other functions and classes of
-// Baton are hidden, unless they are inside a marked class. The library also exports instances of
-// templates of other libraries; don't rely on these. See baton/version.h on the ABI.
+// BATON_EXPORT marks the functions and classes that the shared library offers to programs. Members
+// of a marked class are offered, too. All other functions and classes of Baton are hidden. The
+// library also exports instances of other libraries' templates: don't rely on these instances. See
+// baton/version.h on the ABI.
 #pragma once
 
 #if __cplusplus <= 201703L

@@ -15,7 +15,7 @@
 //   server->Wait();
 //   // then destroy `server`, `admin` and `routing`, and the node last
 //
-// The services answer asynchronously: they block no thread of the server or of the node.
+// The services answer asynchronously. They block no thread of the server or of the node.
 #pragma once
 
 #include <cstddef>
@@ -39,46 +39,44 @@ namespace baton {
 
 /// Limits what strangers can cost a server of yours. If your own services need more, set higher
 /// limits on `builder` after this call.
-///  - A request has at most 64 KiB, and a call's metadata 8 KiB. gRPC ends a call above these
+///  - A request may have 64 KiB, and the metadata of a call 8 KiB. gRPC ends a call above these
 ///    limits. Answers are not limited.
-///  - A compressed request is refused with UNIMPLEMENTED, because gRPC 1.51 decompresses a request
-///    before it checks the request's size.
-///  - A connection has at most 100 calls at once. A client makes further calls wait. If a client
-///    does not, gRPC ends the connection. gRPC 1.51 enforces this limit, and the limit of metadata,
-///    only for clients that have acknowledged the limits.
-///  - Requests that are still arriving, and gRPC's own state of connections, have 64 MiB together
-///    for the whole server, by a grpc::ResourceQuota of the builder. If the 64 MiB are used up,
-///    gRPC ends calls, perhaps also calls of other callers.
-/// Neither LimitServer nor gRPC bounds the number of connections.
+///  - Compressed requests are refused with UNIMPLEMENTED.
+///  - A connection may have 100 calls at once. gRPC's clients make further calls wait. If a client
+///    sends more calls, gRPC ends the connection.
+///  - All connections together may use 64 MiB, for requests that are still arriving and for gRPC's
+///    own state. If the 64 MiB are used up, gRPC ends calls, perhaps also calls of other callers.
+///    (LimitServer sets a grpc::ResourceQuota.)
 ///
-/// LimitServer also turns SO_REUSEPORT off, so BuildAndStart returns null if another server has the
-/// address. By default, gRPC lets two servers of one user share an address, and each gets a part of
-/// the connections. REQUIRES: called before BuildAndStart.
+/// gRPC 1.51 enforces the limits of 8 KiB and of 100 calls only for clients that have acknowledged
+/// these limits. Nothing limits the number of connections.
+///
+/// LimitServer also turns SO_REUSEPORT off. So BuildAndStart returns null if another server has the
+/// address. (By default, gRPC lets two servers of one user share an address.) REQUIRES: called
+/// before BuildAndStart.
 BATON_EXPORT void LimitServer(grpc::ServerBuilder& builder);
 
 /// Says which callers may make changes through an admin service. These callers may make every
-/// change, also the changes that need the role admin in batond. Everybody who reaches the server
-/// may make calls that only read. One exception: if a caller's certificate has expired since the
-/// caller connected, all new calls of this caller get UNAUTHENTICATED.
+/// change, also a change that needs the role admin in batond. Everybody who reaches the server may
+/// make calls that only read. One exception: if a caller's certificate has expired since the caller
+/// connected, all new calls of this caller get UNAUTHENTICATED.
 struct AdminOptions {
-  /// Whether callers on other hosts may make changes. By default, only callers at loopback
-  /// addresses and unix sockets may make changes; other callers get PERMISSION_DENIED. Set this
-  /// only if the server authenticates its callers, because any accepted caller can move every
-  /// shard.
+  /// Whether callers on other hosts may make changes. If false, only callers at loopback addresses
+  /// and unix sockets may make changes; other callers get PERMISSION_DENIED. Set it to true only if
+  /// the server authenticates its callers: each of them can then move every shard.
   bool allow_remote = false;
-  /// If set, only callers whose certificate fits one of these entries may make changes. These
-  /// callers may be on any host, and `allow_remote` has no effect. If the list is empty, nobody may
-  /// make changes. If `operators` is unset, every user of this host may make changes, because gRPC
-  /// can't tell which user has opened a connection; `allow_remote` decides about other hosts. Each
-  /// entry is a whole name such as "dns:ann.example.org", the beginning of a name followed by "*",
-  /// or "*" alone. GroupCredentialsOptions::servers (baton/credentials.h) describes these forms,
-  /// and says which name a certificate has. REQUIRES: the server has TLS and verifies clients'
-  /// certificates.
+  /// If unset: every user of this host may make changes, and `allow_remote` decides about other
+  /// hosts. If set: only callers whose certificate's name fits one of these entries may make
+  /// changes. These callers may be on any host, and `allow_remote` has no effect. If the list is
+  /// empty, nobody may make changes. Each entry is a whole name such as "dns:ann.example.org", the
+  /// beginning of a name followed by "*", or "*" alone. GroupCredentialsOptions::servers
+  /// (baton/credentials.h) describes these forms, and says which name a certificate has. REQUIRES
+  /// (not checked): the server has TLS and verifies clients' certificates.
   std::optional<std::vector<std::string>> operators = {};
 };
 
-/// Checks the options. kInvalidArgument: a name in `operators` can't be a certificate's name. The
-/// message repeats the name, and says what is expected.
+/// Checks the options. kInvalidArgument: an entry of `operators` has none of the three forms. The
+/// message repeats the entry, and says what is expected.
 BATON_EXPORT Status CheckAdminOptions(const AdminOptions& options);
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.
@@ -88,23 +86,23 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), for batonctl. The node's log gets a
-/// record of each change that somebody asks for (who, what, and whether it was made). But refused
-/// callers together cause at most one record a second. Returns null and adds nothing if
-/// CheckAdminOptions refuses the options. Throws std::system_error if the host has no thread left.
-/// REQUIRES: called before BuildAndStart.
+/// record of each change that a caller asks for: who asked, for what, and whether the change was
+/// made. Refused callers, all together, get at most one record a second. If CheckAdminOptions
+/// refuses the options, RegisterAdminService returns null and adds nothing. Throws
+/// std::system_error if the host has no thread left. REQUIRES: called before BuildAndStart.
 ///
-/// Calls above the service's limits get RESOURCE_EXHAUSTED. There are at most 64 streams of
-/// WatchEvents. Callers that may not make changes have at most 48 of these streams together, and 16
-/// each. Each of these callers may make 500 calls in a burst, then 50 a second. Callers with one
-/// certificate name, and callers without a certificate on one host, count as one caller.
-/// docs/security.md lists all limits.
+/// Calls above the service's limits get RESOURCE_EXHAUSTED. There may be 64 streams of WatchEvents.
+/// Callers that may not make changes may have 48 of these streams together, and 16 each. Each of
+/// these callers may make 500 calls in a burst, then 50 a second. Callers with the same certificate
+/// name count as one caller. So do callers without such a name on the same host (with IPv6: in the
+/// same /64 network). docs/security.md lists all limits.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
 
 struct RoutingOptions {
   /// The most streams of WatchRoutes at once. Further streams are refused with RESOURCE_EXHAUSTED.
-  /// 1 to 1,000,000; a number out of this range counts as the nearest in it.
+  /// 0 counts as 1; a number above 1,000,000 counts as 1,000,000.
   std::size_t max_watchers = 10'000;
 };
 
@@ -112,32 +110,32 @@ struct RoutingOptions {
 class RoutingService {
  public:
   virtual ~RoutingService() = default;
-  /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
-  /// to another node. Waits a moment until the service's own thread has ended. Idempotent; any
-  /// thread. A stop or a halt of the node ends the streams, too. The server's Shutdown waits for
-  /// streams, so call Node::Stop or this method before it.
+  /// Ends every stream, so that callers go to another node. A stream ends with UNAVAILABLE, or with
+  /// CANCELLED if a message is on its way. Waits a moment until the service's own thread has ended.
+  /// Idempotent; any thread. The streams also end when the node stops or halts. The server's
+  /// Shutdown waits for the streams: call Node::Stop or this method before the server's Shutdown.
   ///
-  /// Later streams are refused: with RESOURCE_EXHAUSTED after a call of this method, with
-  /// UNAVAILABLE if only the node was stopped or has halted. Later Lookup calls get UNAVAILABLE.
+  /// After a call of this method, new streams get RESOURCE_EXHAUSTED. If only the node has stopped
+  /// or halted, new streams get UNAVAILABLE. In both cases new Lookup calls get UNAVAILABLE.
   virtual void Shutdown() = 0;
 };
 
-/// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers which node leads which shard. Costs one thread and about 100 bytes a shard. Everybody
-/// who reaches the server may call the service. At most 1,024 Lookup calls wait at once; further
-/// Lookup calls get UNAVAILABLE. Each caller on another host may make 10,000 calls in a burst, and
-/// 1,000 a second after that; further calls get RESOURCE_EXHAUSTED. If a caller's certificate has
-/// expired since the caller connected, new calls of this caller get UNAUTHENTICATED. Never returns
-/// null. Throws std::system_error if the host has no thread left. REQUIRES: called before
-/// BuildAndStart.
+/// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto). It tells baton::Router and other
+/// callers which node leads which shard. The service costs one thread and about 100 bytes a shard.
+/// Everybody who reaches the server may call it. If 1,024 Lookup calls wait, further Lookup calls
+/// get UNAVAILABLE. Each caller on another host (counted as in RegisterAdminService) may make
+/// 10,000 calls in a burst, then 1,000 a second. Further calls get RESOURCE_EXHAUSTED. If a
+/// caller's certificate has expired since the caller connected, new calls of this caller get
+/// UNAUTHENTICATED. Never returns null. Throws std::system_error if the host has no thread left.
+/// REQUIRES: called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});
 
-/// The refusal STALE_TERM, for a request whose FenceGuard call returned kStaleTerm: ABORTED, with
-/// google.rpc.ErrorInfo in its details (reason STALE_TERM, domain baton; metadata shard, term,
-/// newestTerm). See proto/baton/v1/errors.proto. REQUIRES (checked): the shard is in the guard's
-/// range.
+/// The refusal STALE_TERM, for a request whose FenceGuard call returned kStaleTerm. The status is
+/// ABORTED, with google.rpc.ErrorInfo in its details: reason STALE_TERM, domain baton, and metadata
+/// shard, term and newestTerm (the guard's Highest). See proto/baton/v1/errors.proto. REQUIRES
+/// (checked): the shard is in the guard's range.
 BATON_EXPORT grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term);
 
 }  // namespace baton

@@ -9,21 +9,21 @@
 //   const baton::Status drained = (*node)->Drain();  // at the end: hand the shards over
 //   (*node)->Stop();
 //
-// A thread may pause after it has checked Leads(). By the time its write takes effect, another node
-// may lead. Only a resource that refuses older terms (baton/fencing.h) protects against such a late
-// write. See docs/guarantees.md.
+// A thread may pause between its check of Leads() and its write. Meanwhile another node may have
+// begun to lead. Only a resource that refuses older terms (baton/fencing.h) protects against the
+// late write. See docs/guarantees.md.
 //
-// The node connects to etcd again by itself after an outage. If it loses its session, it loses its
-// shards, opens a new session, and takes part again. Only Drain, Stop or a halt (see
-// Listener::Halted) ends its part in the group.
+// After an outage of etcd, the node connects again by itself. If the node loses its session, it
+// loses its shards, opens a new session, and can get shards again. Only Drain, Stop or a halt
+// (Listener::Halted) ends that for good.
 //
-// If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
-// returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
-// nothing there, so the child never frees its copy of the node's memory. (Linux before 4.14 and
-// some sandboxes lack MADV_WIPEONFORK. There, a child that calls a method or the destructor of the
-// node ends by SIGSEGV.) The child inherits the lock in state_dir: until the child ends or calls
-// exec, no node can start in that folder. Before the child calls exec, it must not use gRPC, which
-// would harm gRPC in the parent. So Node::Start and Router::Start fail there.
+// If the process forks, the node stays with the parent. In the child, Leads() is false, and methods
+// that return a Status return kFailedPrecondition. The other methods and the destructor do nothing
+// in the child. (Linux before 4.14 and some sandboxes lack MADV_WIPEONFORK. There, a child that
+// calls a method or the destructor of the node ends by SIGSEGV.) The child shares the lock in
+// state_dir: no node can start in that folder until the child ends or calls exec. Before the child
+// calls exec, it must not use gRPC: this would harm gRPC in the parent. So Node::Start and
+// Router::Start fail in the child.
 #pragma once
 
 #include <chrono>
@@ -42,32 +42,33 @@ class Control;
 struct NodeWithApplication;
 }  // namespace runtime
 
-/// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
-/// listener. But never call Stop or the destructor from a callback or from the log sink, because
-/// they wait for the callbacks and for the sink. From a callback the call would never return. From
-/// the sink it would abort the process or never return. See also Drain.
+/// Thread-safe, except the destructor. The listener's callbacks and the log sink may call methods,
+/// too, with these exceptions. Never call Stop or the destructor from a callback: the call would
+/// never return. Never call them from the log sink: the call would abort the process, or never
+/// return. Don't call Drain from a callback: see Drain.
 class BATON_EXPORT Node {
  public:
-  /// Checks the options, takes the lock in state_dir and begins to take part. It does not wait for
-  /// etcd, which may be unreachable. It may wait up to 2 s for a baton-guard that reads the lock
-  /// file. If the guard reads for longer, the node starts without the lock, logs this, and takes
-  /// the lock later. `listener` may be null; then a shard is activated as soon as the node leads
-  /// it. Callbacks may begin before Start has returned, so the listener must not rely on the
-  /// returned pointer yet. Errors:
+  /// Checks the options, takes the lock in state_dir, and begins to take part. Start does not wait
+  /// for etcd, so etcd may be unreachable. If a baton-guard reads the lock file, Start waits for
+  /// the guard, up to 2 s. If the guard reads for longer, the node starts without the lock, logs
+  /// this, and takes the lock later. If `listener` is null, a shard is activated as soon as the
+  /// node leads it. Callbacks may begin before Start has returned, when the program does not have
+  /// the node yet. Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir; or this process was forked
   ///                        from one that had started a node or a router
   ///   kNotFound            there is no such guard_program, or this process may not execute it
   ///   kInternal            the system gave no descriptor, memory or thread for the guard
-  /// Throws an exception derived from std::runtime_error if the system gives no thread for the node
-  /// itself. After an error or an exception no node runs, the lock is free, and no callback comes.
+  /// If the system gives no thread for the node itself, Start throws an exception derived from
+  /// std::runtime_error. After an error or an exception no node runs, the lock is free, and no
+  /// callback comes.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop. If `batonctl doctor` examines the node at that time, the destructor also waits for
-  /// the end of the examination (about 13 s at most). With GuardMode::kOwn it also waits up to 1 s
-  /// for the guard's end. To hand the shards over first, call Drain before. REQUIRES: no method
-  /// runs any more, and none is called later. If callbacks call methods, call Stop before.
+  /// Calls Stop. If `batonctl doctor` examines the node then, the destructor also waits for the end
+  /// of the examination (about 13 s at most). With GuardMode::kOwn it also waits up to 1 s for the
+  /// guard's end. To hand the shards over, call Drain first. REQUIRES: no method runs any more, and
+  /// none is called later. So if callbacks call methods, call Stop first.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -78,113 +79,109 @@ class BATON_EXPORT Node {
   /// As Leads, with the term and whether the shard is activated. `term` is 0 if `leads` is false.
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
-  /// Waits until the node is ready: its session is live and it has read the whole group. While a
-  /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
-  /// the present state. A timeout above a year counts as a year. Errors:
-  ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials lead
-  ///                        to this, too; the log has the cause
-  ///   kUnavailable         the node has drained or was stopped, also meanwhile. This comes at once
-  ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
-  ///                        says why. This comes at once
+  /// Waits until the node is ready: its session is live, and it has read the whole group. A node
+  /// that is suspended is not ready. With a timeout of 0 or less, WaitReady does not wait, and
+  /// returns the present state. A timeout above a year counts as a year. Errors:
+  ///   kTimedOut            the node was not ready within the timeout, for example because etcd
+  ///                        refuses its credentials; the log has the cause
+  ///   kUnavailable         the node has drained or was stopped, before or during the call.
+  ///                        Returned at once
+  ///   kFailedPrecondition  the node has halted, even if it was stopped afterwards; the message
+  ///                        says why. Returned at once
   Status WaitReady(std::chrono::milliseconds timeout);
 
-  /// Changes the password and certificates that the node uses for etcd. Returns at once, before the
-  /// new ones are used; open connections go on. The node continues to use the earlier credentials
-  /// until etcd accepts the new ones, so you may change a password here before you change it in
-  /// etcd. A certificate that etcd refuses does no harm. EtcdOptions::user stays as it is. If it is
-  /// empty, etcd takes the user from the certificate: then a certificate of another user changes
-  /// the node's rights. The log says whether etcd accepts the new credentials.
+  /// Changes the password and certificates that the node uses for etcd. Returns at once. The node
+  /// uses the earlier credentials until etcd accepts the new ones. So you may change a password
+  /// here before you change it in etcd, and a certificate that etcd refuses does no harm. The log
+  /// says whether etcd accepts the new credentials. Open connections stay open. EtcdOptions::user
+  /// can't change. If `user` is empty, etcd takes the user from the certificate: then a certificate
+  /// of another user changes the node's rights.
+  ///
   /// Give all fields, also those that stay the same: an empty field means none, as in EtcdOptions.
-  /// If TLS was on at the start, it stays on; an empty `ca_pem` then means that the node trusts the
-  /// system's roots. Errors (nothing changes):
-  ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
-  ///                     together; there is a password without a user, or a user without a
-  ///                     password; there are certificates, although no endpoint used TLS at the
-  ///                     start
+  /// TLS stays on or off as it was at the start. If TLS is on and `ca_pem` is empty, the node
+  /// trusts the system's CAs. Errors (nothing changes):
+  ///   kInvalidArgument  (a) A PEM text can't be read. (b) The key does not belong to the
+  ///                     certificate. (c) There is a password without a user, or a user without a
+  ///                     password. (d) There are certificates, but TLS was off at the start
   ///   kUnavailable      the node has stopped, and all callbacks have returned
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Says that the program works. If NodeOptions::watchdog is set, never let more than that time
-  /// pass without a call. The node expects these calls from when it is first ready until you call
-  /// Drain or Stop. Alive does nothing without a watchdog, and in a forked child. It takes tens of
-  /// nanoseconds and no lock; only a call that comes too late takes a lock.
+  /// Says that the program works. With a watchdog (NodeOptions::watchdog), call Alive before the
+  /// watchdog's time has passed since the last call. The node expects these calls from the time
+  /// when it is first ready until you call Drain or Stop. Without a watchdog Alive does nothing.
+  /// Alive takes tens of nanoseconds and no lock; only a call that comes too late takes a lock.
   void Alive() noexcept;
 
-  /// Says whether the program can work on shards; true at first. While the program can't, the group
-  /// treats the node as after `batonctl nodes drain`: it moves the node's shards to other nodes,
-  /// each by a handoff with its callbacks. The node gets no new shards, and stays in the group. If
-  /// no other node can take shards (all are unhealthy, drained, or of weight 0), this node keeps
-  /// its own shards, and also takes over from nodes that die. Otherwise a failure of all programs
-  /// would leave all shards without a leader. Once the program is healthy again, the node gets its
-  /// share back. Call SetHealthy when this changes. It returns at once. The node writes at most one
-  /// change a second to etcd, so a change may wait that long. Does nothing after Stop and in a
-  /// forked child.
+  /// Says whether the program is healthy: whether it can work on shards. True at first. Call
+  /// SetHealthy when the answer changes; it returns at once. While the program is not healthy,
+  /// other nodes get this node's shards, as after `batonctl nodes drain`: each shard by a handoff
+  /// with its callbacks. The node gets no new shards, but stays in the group. If no other node can
+  /// take shards (all are unhealthy, drained, or of weight 0), this node keeps its shards, and also
+  /// takes over from nodes that die. Once the program is healthy again, the node gets its share
+  /// back. The node writes at most one change a second to etcd, so a change may wait for 1 s.
+  /// SetHealthy does nothing after Stop.
   void SetHealthy(bool healthy);
 
-  /// Says whether the program, as a standby of this shard (Listener::Standby), could serve it at
-  /// once; false at first. If the leader dies, a ready standby takes over. Call SetStandbyReady
-  /// when this changes, also from inside Standby. It returns at once. Other nodes may know the
-  /// change only after some seconds, because the node pauses between two writes of such changes to
-  /// etcd. The pause is max(1 s, 50 ms for each live node) plus 1 ms for each shard of which this
-  /// node is a ready standby. If the node ceases to be ready for a shard, it does not wait for the
-  /// whole pause. It writes the change as soon as 1 s has passed since its last write about ready
-  /// standbys. If several such changes follow each other, this 1 s doubles each time, up to the
-  /// pause above.
+  /// Says whether this node is a ready standby of the shard (see Listener::Standby): whether the
+  /// program could serve the shard at once. False at first. If the leader dies, a ready standby
+  /// takes over. Call SetStandbyReady when the answer changes, also from inside Standby. It returns
+  /// at once. Other nodes may learn of the change some seconds later, because the node pauses
+  /// between two writes about ready standbys. The pause is max(1 s, 50 ms for each live node) plus
+  /// 1 ms for each shard of which this node is a ready standby. If the node ceases to be ready for
+  /// a shard, the pause is only 1 s. If several such changes follow each other, this 1 s doubles
+  /// each time, up to the longer pause.
   ///
-  /// If the node is not a standby of the shard at the time of a call, the call has no effect,
-  /// neither then nor later. Without a listener, each standby is ready at once, and calls do
-  /// nothing. Calls also do nothing after Stop and in a forked child. If a node is ready for more
-  /// than 100,000 shards, the other nodes count it as ready only for the 100,000 shards with the
-  /// lowest numbers.
+  /// A call is ignored if the node is not a standby of the shard at that time. Without a listener
+  /// each standby is ready at once, and calls do nothing. Calls also do nothing after Stop. If a
+  /// node is ready for more than 100,000 shards, only the 100,000 shards with the lowest numbers
+  /// count.
   void SetStandbyReady(ShardId shard, bool ready);
 
-  /// Hands every shard over to the other members, then ends the session. Each handoff calls
-  /// Releasing first and Lost afterwards (see Listener). Blocks as long as the handoffs take. After
-  /// drain_timeout it resigns the shards that are left, without a handoff. If no other member can
-  /// take shards, it resigns all its shards at once. But if the group has a lock delay, it first
-  /// calls Releasing for each of these shards. If etcd is reachable, Drain returns soon after
-  /// drain_timeout at the latest, even if callbacks hang. Without etcd it returns after
-  /// drain_timeout + 30 s at the latest.
+  /// Hands every shard over to another member, then ends the session. Each handoff calls Releasing
+  /// first and Lost afterwards (see Listener). Blocks as long as the handoffs take. After
+  /// drain_timeout the node resigns the shards that are left, without a handoff. If no other member
+  /// can take shards, the node resigns all its shards at once. But if the group has a lock delay,
+  /// the node first calls Releasing for each of these shards. If etcd is reachable, Drain returns
+  /// soon after drain_timeout at the latest, even if callbacks hang. Without etcd Drain returns
+  /// after drain_timeout + 30 s at the latest.
   ///
   /// If the group's failover setting is `after` or `never` (batonctl group set), Drain hands
-  /// nothing over: it calls Releasing for each shard and resigns the shard. The shard then waits
-  /// for this node. With `after`, other members may claim it once the failover delay is over. One
-  /// exception: if an operator drains the node at that time, the node hands its shards over as
-  /// usual.
+  /// nothing over. It calls Releasing for each shard, and resigns the shard. The shard then waits
+  /// for this node. With `after`, other members may claim the shard once the failover delay is
+  /// over. One exception: while an operator drains the node, Drain hands the shards over as usual.
   ///
-  /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
-  /// says so at once). Call Stop, and start another Node to take part again. Don't call Drain from
-  /// a callback: the node may keep the shard of that callback until drain_timeout, and then give it
-  /// up without a handoff.
+  /// Afterwards the node leads nothing, takes no shard again, and is never ready again. To take
+  /// part again, call Stop, and start another Node. Don't call Drain from a callback: the node may
+  /// keep the callback's shard until drain_timeout, and then resign the shard without a handoff.
   ///
-  /// A call during another Drain waits for the same end, and returns the same result. So does a
-  /// later call, unless the node has halted meanwhile: then it returns kFailedPrecondition. If the
-  /// first call gave up after drain_timeout + 30 s, a later call waits again. Drain returns the
-  /// first of these that applies:
-  ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
+  /// A call during another Drain waits for the same end, and returns the same result. A later call
+  /// returns this result, too, with two exceptions. If the node has halted meanwhile, the later
+  /// call returns kFailedPrecondition. If the first call gave up after drain_timeout + 30 s, the
+  /// later call waits again. Drain returns the first result in this list that applies:
+  ///   kFailedPrecondition  the node had halted before this call; it leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
-  ///                        not answer, so the node gave its shards up without it; they are free
-  ///                        once the lease has run out. (c) The node had not come to an end by
-  ///                        drain_timeout + 30 s, and may still lead shards: call Stop
-  ///   kTimedOut            (a) Some shards were given up without a handoff, because drain_timeout
-  ///                        passed, Stop was called before or during this call, or the node lost
-  ///                        its session. (b) The node halted during this call
-  ///   ok                   (a) Each shard was either handed over, or resigned because nobody
-  ///                        could take it or the failover setting keeps it for this node.
-  ///                        (b) Stop was called before or during this call, and the node led
-  ///                        nothing at that moment. (If it led shards then: kTimedOut.)
+  ///                        not answer, so the node gave its shards up without etcd. Others can
+  ///                        lead them once the lease has run out. (c) The node had not come to an
+  ///                        end after drain_timeout + 30 s, and may still lead shards: call Stop
+  ///   kTimedOut            (a) Some shards were given up without a handoff: because drain_timeout
+  ///                        passed, because the node lost its session, or because Stop was called
+  ///                        before or during this call. (b) The node halted during this call
+  ///   ok                   (a) Each shard was handed over or resigned. A shard was resigned only
+  ///                        because nobody could take it, or because the failover setting keeps it
+  ///                        for this node. (b) Stop was called before or during this call, and the
+  ///                        node led nothing at that moment
   Status Drain();
 
-  /// Stops leading at once, without a handoff, and without Releasing. Then Stop revokes the lease.
-  /// So other members take over soon, if the group's failover settings allow this. Unless Drain
-  /// came first, the other nodes count this node as vanished. If many nodes vanish at once, the
+  /// Stops leading at once, without a handoff, and without Releasing. Then revokes the lease. So
+  /// other members take over soon, if the group's failover settings allow this. After a Stop
+  /// without Drain, the other nodes count this node as vanished. If many nodes vanish at once, the
   /// others wait before they take over (NodeOptions::settle). While etcd does not answer, Stop
   /// blocks for up to 30 s; then the lease runs out by itself. Stop also waits, without a limit,
-  /// until every callback has returned, including Lost of each shard, and until the log sink has
-  /// taken the records that wait for it (up to 8,192). If callbacks hold Stop up for 5 s, the log
-  /// says so, and names one of the shards. Afterwards no callback runs. But the lock in state_dir
-  /// stays taken until the node is destroyed. A call during another Stop waits for the same end.
-  /// Later calls do nothing.
+  /// until every callback has returned, including Lost of each shard. If callbacks hold Stop up for
+  /// 5 s, the log says so, and names one of the shards. Then Stop waits, without a limit, until the
+  /// log sink has taken the records that wait (up to 8,192). Afterwards no callback runs. But the
+  /// lock in state_dir stays taken until the node is destroyed. A call during another Stop waits
+  /// for the same end. Later calls do nothing.
   void Stop();
 
   /// The interface for operators' tools, not for applications: baton/grpc.h, baton/owner_guard.h

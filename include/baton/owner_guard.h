@@ -9,9 +9,9 @@
 //     return Write(*request, owned.term, owned.request_id);  // a retry has the same request id
 //   }
 //
-// The handler itself calls Check, because interceptors of gRPC C++ can't refuse a call before its
-// handler runs. The node may have lost the shard by the time the handler acts. Only a resource that
-// refuses older terms protects against that (baton/fencing.h).
+// Each handler calls Check itself. After Check, the node may lose the shard before the handler
+// writes. Only a resource that refuses older terms protects against such a late write
+// (baton/fencing.h).
 #pragma once
 
 #include <chrono>
@@ -39,30 +39,31 @@ namespace baton {
 struct LeaderHint {
   ShardId shard;
   NodeId leader;  ///< node id; empty: the shard has no leader (use NoLeaderStatus then)
-  /// Where the leader takes requests. It counts as missing if it is empty, has more than 512 bytes,
-  /// or is not visible ASCII.
+  /// The address at which the leader takes requests. An address that is empty, has more than 512
+  /// bytes, or is not visible ASCII counts as missing.
   std::string address;
-  /// The term of that leadership. A caller follows the hint only if this term is greater than the
-  /// term that the caller knew.
+  /// The term of the leader's leadership. A Router follows the hint only if this term is greater
+  /// than the `baton-term` of its request.
   Term term;
   std::string group = {};  ///< empty: the refusal names no group
 };
 
-/// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
-/// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
-/// is empty). See proto/baton/v1/errors.proto. Node id and group are escaped. If one of them has
-/// more than 128 bytes, it is cut there, and "..." follows. leaderAddress is empty if
-/// LeaderHint::address counts as missing. Nothing checks that the address is host:port.
+/// The refusal NOT_LEADER. The status is FAILED_PRECONDITION, with google.rpc.ErrorInfo in its
+/// details: reason NOT_LEADER, domain baton, and metadata shard, leaderNode, leaderAddress, term
+/// and group. An empty group is left out. See proto/baton/v1/errors.proto. Node id and group are
+/// escaped, and cut after 128 bytes ("..." follows). If LeaderHint::address counts as missing,
+/// leaderAddress is empty. Nothing checks that the address is host:port.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
-/// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
-/// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
-/// message, for example "nobody leads it at the moment". `why` is escaped, and cut after 1,000
-/// bytes. A `retry_after` below 0 counts as 0, one above a day as a day.
+/// The refusal NO_LEADER. The status is UNAVAILABLE, with RetryInfo of `retry_after`, and with
+/// ErrorInfo: reason NO_LEADER, domain baton, and metadata shard and group. An empty group is left
+/// out. `why` becomes part of the message, for example "nobody leads it at the moment". `why` is
+/// escaped, and cut after 1,000 bytes. A `retry_after` below 0 counts as 0, one above a day as a
+/// day.
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
 
-/// A request that may be served, as far as Check knows it.
+/// The facts about a request that may be served.
 struct Owned {
   ShardId shard;
   Term term{};                ///< of this node's leadership: the fencing token for all writes
@@ -71,44 +72,43 @@ struct Owned {
 };
 
 struct OwnerGuardOptions {
-  /// Whether to refuse a shard (with NO_LEADER) until the listener's Acquired has returned for it.
+  /// Whether Check refuses a request with NO_LEADER while the shard is not activated (see
+  /// Leadership::activated).
   bool activated = true;
   /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). A time below 0
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
-  /// Finds the leader of a shard for which Leads() is false. Check fills in the hint's shard and
-  /// group. Check refuses with NO_LEADER if the result is nullopt, names no leader, or names this
-  /// node (its leadership may be suspended or about to end). Handlers' threads call this function,
-  /// several at once, so it must be thread-safe and must not block. It should not throw; an
-  /// exception passes through Check.
+  /// Finds the leader of a shard for which Leads() is false. If the result is nullopt, names no
+  /// leader, or names this node, Check refuses with NO_LEADER. Otherwise Check fills in the hint's
+  /// shard and group, and refuses with NOT_LEADER. Handlers' threads call this function, several at
+  /// once. So it must be thread-safe, and must not block. An exception passes through Check.
   ///
   /// Empty: the guard uses the node's own view. The view follows changes within about 5 ms. After
   /// the node has stopped or halted, the view names no leaders.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
-/// Thread-safe, except the destructor. Check waits for no other process. It takes no lock when it
-/// accepts a request. When it refuses one, it may wait for a lock while the node copies changed
-/// routes. That takes microseconds, or longer if many routes changed at once.
+/// Thread-safe, except the destructor. Check waits for no other process. To accept a request, it
+/// takes no lock. To refuse a request, it may wait while the node copies changed routes. This takes
+/// microseconds, or longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
-  /// Begins to follow the node's routes, and returns at once. Until the node has read its group and
-  /// given this guard the routes (milliseconds on a ready node), the guard refuses with NO_LEADER.
-  /// A guard that is made after the node stopped or halted refuses all requests like this. The node
-  /// keeps some kB for each guard until the node stops or halts, also after the guard was
-  /// destroyed. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// Begins to follow the node's routes, and returns at once. The guard refuses with NO_LEADER
+  /// until the node has read its group and the guard has the routes: for milliseconds if the node
+  /// is ready, for ever if the node has stopped or halted. The node keeps some kB for each guard
+  /// until the node stops or halts, even if the guard was destroyed. REQUIRES: the node outlives
+  /// the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
-  /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
-  /// unless `owned` is null. After any other status `owned` is unchanged: do nothing else, and
-  /// return the status:
+  /// Call Check first in a handler. OK: the request may be served, and Check has filled in `owned`,
+  /// unless `owned` is null. After any other status `owned` is unchanged: return the status, and do
+  /// nothing else. (`baton-...` is metadata of the request: see Router::Call.)
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name the leader
-  ///                        and its term. The term in the details may be older than
-  ///                        `baton-term`, because this node may know less than the caller (see
-  ///                        LeaderHint)
+  ///                        and its term. This term may be older than `baton-term`, because this
+  ///                        node may know less than the caller
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, in one of these cases:
   ///                        - the node has not read its group yet (the details then name the shard
   ///                          of `baton-shard`, or 0);
@@ -123,11 +123,11 @@ class BATON_EXPORT OwnerGuard {
   ///                        - the key is empty, is longer than 4,096 bytes, or does not have the
   ///                          form that the group's hash function needs (baton/sharding.h);
   ///                        - `baton-group` names another group, or `baton-shard` another shard;
-  ///                        - one of `baton-group`, `baton-shard`, `baton-term`,
-  ///                          `baton-request-id` and `baton-attempt` is malformed or comes twice.
-  ///                        An empty key and malformed metadata get this even before the node
-  ///                        has read its group
-  /// A request without this metadata may be served. So may a request with an older `baton-term`.
+  ///                        - one of `baton-group`, `baton-shard`, `baton-term`, `baton-request-id`
+  ///                          and `baton-attempt` is malformed or comes twice.
+  ///                        An empty key and malformed metadata get INVALID_ARGUMENT even before
+  ///                        the node has read its group
+  /// Check also accepts requests without this metadata, and requests with an older `baton-term`.
   ///
   /// While Listener::Releasing runs, Check still accepts requests. From the beginning of Releasing,
   /// your handlers must refuse new requests by themselves, with NoLeaderStatus: see

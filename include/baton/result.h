@@ -4,13 +4,13 @@
 //   if (!compare) return Fail(compare.error().message);
 //   Add(compare->key, compare->mod_revision);
 //
-// An Error says what went wrong outside of the caller's code, or which argument is invalid. A
-// broken REQUIRES never gives an Error: the call aborts the program, or throws if its comment says
-// so. If Baton can't check the requirement, the effects are undefined. A missing option that is
-// marked REQUIRED is an invalid argument, not a broken REQUIRES.
+// An Error says which argument is invalid, or what failed outside of the caller's code. A call that
+// breaks a REQUIRES gives no Error: it aborts the program, or throws if its comment says so. If
+// Baton can't check the REQUIRES, the effects are undefined. A missing option that is marked
+// REQUIRED is no broken REQUIRES: it gives kInvalidArgument.
 //
-// C++20 has no std::expected, and public headers need only the standard library. A Result is a
-// plain value: several threads may read it at once, but not while another thread changes it.
+// A Result is a plain value. Several threads may read it at once, but not while another thread
+// changes it.
 #pragma once
 
 #include <string>
@@ -24,12 +24,12 @@ namespace baton {
 enum class ErrorCode {
   kInvalidArgument,     ///< an argument is invalid; the same call will fail again
   kNotFound,            ///< no such shard, node, move, group or program
-  kFailedPrecondition,  ///< the state is not, or no longer, the one that the call needs
-  kUnavailable,         ///< etcd, node or router: not reachable, not ready or stopped; try later
+  kFailedPrecondition,  ///< the present state does not allow the call; the message says why
+  kUnavailable,         ///< etcd, the node or the router is not reachable, not ready, or stopped
   kTimedOut,            ///< the time is over; the call may still take effect: read before you retry
   kInternal,            ///< a fault in Baton itself, or the system lacks a resource
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
-  kUnimplemented,       ///< this server does not offer the call; the message says which does
+  kUnimplemented,       ///< this server does not offer the call; the message says which server does
 };
 
 /// The code in words, for example "invalid argument". Never null.
@@ -40,7 +40,8 @@ struct Error {
   std::string message;  ///< one line: what is wrong, what was expected, what to do
 };
 
-/// A value or an Error. value() of an Error, and error() of a value, throw std::bad_variant_access.
+/// A value or an Error. If there is an Error, value() throws std::bad_variant_access. If there is a
+/// value, error() throws it.
 template <typename T>
 class [[nodiscard]] Result {
  public:

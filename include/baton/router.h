@@ -8,30 +8,30 @@
 //   const grpc::Status status = (*router)->Call(key, &kv::Kv::Stub::Put, request, &response,
 //                                               {.deadline = std::chrono::seconds(2)});
 //
-// A router follows the routes of one node or relay at a time, never etcd. If that server goes away
-// or falls silent, the router pauses for a random time, then switches to another endpoint. The
-// pause is at most 50 ms until all endpoints have failed, one after another. Then, and after each
-// further round of failures, the limit doubles, up to 5 s. A try counts as failed if it ended
-// within 1 s, or if its routes were stale at its end. Any other try sets the count of failures back
-// to 0, even if the server never answered. So do new credentials. A try that ends only to read all
-// routes again (see below) does not change the count. Routes may be old when they are read, so
-// servers check requests with OwnerGuard (baton/owner_guard.h) and resources check the term
-// (baton/fencing.h).
+// A router follows the routes of one node or relay at a time, never etcd. If this server goes away
+// or falls silent, the router pauses, and then switches to another endpoint. The pause takes a
+// random time of at most 50 ms. When all endpoints have failed, one after another, this limit
+// doubles, and again after each further round, up to 5 s. A try has failed if it ended within 1 s,
+// or if its routes were stale at its end. After any other try the limit is 50 ms again, even if the
+// server never answered. After new credentials it is 50 ms again, too. Routes may be old when a
+// caller reads them. So servers check requests with OwnerGuard (baton/owner_guard.h), and resources
+// check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
-// server decides where the calls go, for as long as the router follows it. Once the router follows
-// a true server, this server sends a digest of its routes. If the router's own routes have another
-// digest, the router reads all routes again, and so drops what the false server said. The digest
-// comes once the true server has proven that its routes are current: within about 3 s from a relay,
-// and within about TTL / 3 + 1 s from a node. SECURITY.md says what else a false server can do.
+// server decides where the calls go, for as long as the router follows it. When the router then
+// follows a true server, this server sends a digest of its routes. If the digest does not fit the
+// router's routes, the router at once reads all routes again, and drops the false ones. The digest
+// comes when the true server has proven that its routes are current. A relay needs about 3 s for
+// this, a node about TTL / 3 + 1 s. SECURITY.md says what else a false server can do.
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong. For Call and
-// CallWith it keeps at most 1,024 channels, one for each leader's address. It drops a channel about
-// 5 minutes after the channel's last use. It also drops a channel whose calls get no answers. On
-// these channels a response may have at most 4 MiB, gRPC's default. A router stores at most
-// 1,000,000 pairs of node id and address. After that it refuses servers' messages that name a new
-// pair (Age().problem says so): start another router. It also refuses a message that names too many
-// new pairs: it takes 100,000 new pairs at once, and after that one more each 10 ms.
+// CallWith the router keeps at most 1,024 channels, one for each leader's address. It drops a
+// channel about 5 minutes after the channel's last use. It also drops a channel whose calls get no
+// answers. On these channels a response may have at most 4 MiB, gRPC's default.
+//
+// A router stores at most 1,000,000 pairs of node id and address. It takes 100,000 new pairs at
+// once, and then one more each 10 ms. It refuses a server's message that exceeds one of these
+// limits; Age().problem says so. If the first limit is reached, start another router.
 #pragma once
 
 #include <chrono>
@@ -63,11 +63,11 @@ struct RouterOptions {
   std::string group;  ///< REQUIRED: the group's name, 1 to 128 visible ASCII characters
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
-  /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
-  /// or ipv6:. Start refuses other URIs, such as xds:///name or xds:7400. It also refuses a host
-  /// without a port. The router tries the addresses in random order.
+  /// host:port, [::1]:port, or a gRPC target that begins with unix:, unix-abstract:, dns:, ipv4: or
+  /// ipv6:. Start refuses other URIs (xds:///name, xds:7400), and a host without a port. The router
+  /// tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// Used for the connections to the endpoints and to the leaders. If `credentials` and
+  /// Credentials for the connections to the endpoints and to the leaders. If `credentials` and
   /// `group_credentials` are both null, the connections have no TLS. See also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// TLS credentials that trust only the servers of this group (baton/credentials.h). If their
@@ -78,12 +78,12 @@ struct RouterOptions {
   /// visible ASCII characters; may be empty.
   std::string client = {};
   /// If the followed server is silent this long, the router switches to another endpoint. If there
-  /// is only one endpoint, the router opens its stream again. The time to connect counts, too. The
-  /// router also switches if the server has reported stale routes for this long, and there is
-  /// another endpoint. 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
+  /// is only one endpoint, the router opens the stream again. The time to connect counts, too. With
+  /// several endpoints, the router also switches if the server has reported stale routes for this
+  /// long. 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
-  /// Whether a leader's address may be a unix socket of this host, unix:/path. If false, the router
-  /// connects to leaders at host:port only, and treats any other address as none.
+  /// Whether a leader's address may be a unix socket of this host, unix:/path. If false, any
+  /// address that is not host:port counts as no address.
   bool unix_leaders = false;
 };
 
@@ -92,8 +92,8 @@ struct CallOptions {
   /// counts as a year.
   std::chrono::milliseconds deadline{5000};
   /// The time for one attempt: 0 or more. `deadline` ends an attempt, too. With 0, an attempt may
-  /// use all that is left of `deadline`. The time to connect to the leader counts for `deadline`
-  /// only. Connecting may take seconds if the leader's host does not answer.
+  /// use all that is left of `deadline`. The time to connect to the leader counts for `deadline`,
+  /// but not for `attempt`. If the leader's host does not answer, connecting may take seconds.
   std::chrono::milliseconds attempt{0};
   /// After NOT_LEADER, a call goes on to a newer leader at once, at most this many times in a row.
   /// After that the call pauses before it goes on. 0 or more. proto/baton/v1/errors.proto explains
@@ -102,17 +102,20 @@ struct CallOptions {
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
   std::string request_id = {};
-  /// Whether to repeat an attempt that may have taken effect. An attempt may have taken effect if
-  /// its connection broke (UNAVAILABLE without NO_LEADER), if the server cancelled it (CANCELLED,
-  /// for example during a shutdown), if its time was over, or if a resource refused it with
-  /// STALE_TERM. If `retry_unknown` is true, the server must recognise a request id that it has
-  /// served already. The router then also cancels an attempt 100 ms after the router hears of a
-  /// newer leader of the shard. Even if `retry_unknown` is false, the router tries again after it
-  /// could not connect to the leader, because nothing was sent.
+  /// Whether to repeat an attempt that may have taken effect. An attempt may have taken effect in
+  /// these cases:
+  ///  - The connection broke: UNAVAILABLE without NO_LEADER.
+  ///  - The server cancelled the attempt, for example during a shutdown: CANCELLED.
+  ///  - The attempt's time was over: DEADLINE_EXCEEDED.
+  ///  - A resource refused the attempt with STALE_TERM.
+  /// If `retry_unknown` is true, the server must recognise a request id that it has served already.
+  /// If the router then hears of a newer leader of the shard, it cancels an attempt in flight after
+  /// 100 ms. With either setting, the router tries again if it could not connect to the leader:
+  /// nothing was sent then.
   bool retry_unknown = true;
 };
 
-/// A shard, or a key that belongs to one. A key is not copied: it must live until the call returns.
+/// A shard, or a key of a shard. A key is not copied: it must live until the call returns.
 /// REQUIRES: a const char* is not null.
 class CallTarget {
  public:
@@ -130,82 +133,83 @@ class CallTarget {
   std::string_view key_;
 };
 
-/// Thread-safe, except the destructor. A program may have several routers. In a child made by
-/// fork(), don't use or destroy a router of the parent. If the parent has used gRPC, start no
-/// router in the child before it calls exec: gRPC in the child would harm gRPC in the parent.
+/// Thread-safe, except the destructor. A program may have several routers. A child made by fork()
+/// must neither use nor destroy a router of the parent. If the parent has used gRPC, the child must
+/// start no router before it calls exec: gRPC in the child would harm gRPC in the parent.
 class BATON_EXPORT Router {
  public:
-  /// Begins to follow the group's routes. Returns at once, before anything was read.
-  /// kInvalidArgument: an option is invalid (the message names it). kFailedPrecondition: this
-  /// process was forked from one that had started a router or a node. Throws std::system_error if
-  /// the system gives no thread.
+  /// Begins to follow the group's routes. Returns at once, before anything was read. Throws
+  /// std::system_error if the system gives no thread. Errors:
+  ///   kInvalidArgument     an option is invalid (the message names it)
+  ///   kFailedPrecondition  this process was forked from one that had started a router or a node
   static Result<std::unique_ptr<Router>> Start(RouterOptions options);
   /// Calls Stop. REQUIRES: no method runs any more, and none is called later.
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
-  /// with two exceptions. If the followed server has another history of etcd (for example a
-  /// restored backup), or if the server's digest shows that an earlier server told false routes,
-  /// the router is not ready until it has read all routes again. With a timeout of 0 or less
-  /// WaitReady does not wait; a timeout above a year counts as a year. After Stop it returns ok if
-  /// the router was ready at the end. Errors:
+  /// Waits until the router is ready: it has read all routes. A ready router stays ready, except
+  /// while it reads all routes again. It does so in two cases: (a) The followed server has another
+  /// history of etcd, for example a restored backup. (b) The server's digest shows that an earlier
+  /// server sent false routes. With a timeout of 0 or less, WaitReady does not wait. A timeout
+  /// above a year counts as a year. After Stop, WaitReady returns ok if the router was ready at the
+  /// end. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
-  ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
-  ///                        count or hash function than the routes that were read before. This
-  ///                        comes at once; the router still tries the endpoints again, so a later
-  ///                        call may return ok. A ready router does not return this: it keeps
-  ///                        its routes, and Age() says what is wrong
-  ///   kUnavailable         the router was stopped, before or meanwhile, and was not ready
+  ///   kFailedPrecondition  no endpoint fits: each serves another group, or maps keys differently
+  ///                        from the routes that were read before (shard count, hash function).
+  ///                        Returned at once. The router still tries the endpoints again, so a
+  ///                        later call may return ok. A ready router keeps its routes instead, and
+  ///                        Age() says what is wrong
+  ///   kUnavailable         the router was stopped, before or during the call, and was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// The shard of a key, by the group's shard count and hash function. Errors:
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                     that the group's hash function needs (baton/sharding.h)
-  /// Like Owner, it keeps a table of routes in memory for the calling thread, and may wait for a
-  /// short lock.
+  /// Like Owner, ShardFor keeps a table of routes in memory for the calling thread, and may wait
+  /// for a short lock.
   Result<ShardId> ShardFor(std::string_view key) const;
   Result<ShardId> ShardFor(std::nullptr_t) const = delete;
 
   /// The shard's route, at most about 10 ms behind the last message of the followed server. While
-  /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
-  /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
+  /// the router reads all routes again (see WaitReady), Owner returns the earlier routes. The state
+  /// is kLeaderless if the shard has no leader, if it does not exist, or if no routes were read
+  /// yet.
   ///
-  /// Cost: nanoseconds and no lock, with these exceptions.
-  ///   - A thread's first read allocates memory. This first read may wait for a short lock, and so
-  ///     may the thread's first read after the router became ready.
-  ///   - A thread's first read after each later change of the routes takes the lock only if it is
-  ///     free. Otherwise the read returns the earlier route. The router gives Owner new routes
+  /// Cost: nanoseconds and no lock, with these exceptions:
+  ///   - A thread's first read allocates memory, and may wait for a short lock.
+  ///   - A thread's first read after the router became ready may wait for a short lock, too.
+  ///   - A thread's first read after a later change of the routes takes the lock if it is free. If
+  ///     the lock is taken, the read returns the earlier route. The router gives Owner new routes
   ///     at most about 100 times a second.
   ///
-  /// Memory: each reading thread keeps its last table of routes, 16 bytes a shard, until it reads a
-  /// newer one or ends, or the router is destroyed. A Route's texts live as long as the router.
+  /// Memory: each thread that reads keeps a table of routes, 16 bytes a shard, until it reads a
+  /// newer table or ends. The router's destructor frees all tables. A Route's texts live as long as
+  /// the router.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key. nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
   /// A literal 0 would be a null const char*. Write ShardId{0}.
   Route Owner(std::nullptr_t) const = delete;
 
-  /// The nodes that stand by for a shard, in the order in which they would take over, with their
-  /// service addresses. Use it for reads that may be stale. The list is only a hint: a node in it
-  /// may no longer be a standby, or no longer be ready. A standby has no term, and nothing fences
-  /// it. So its answer may be arbitrarily old, and older than an earlier answer of another standby.
-  /// The application on the standby must be willing to answer: an OwnerGuard there would refuse the
+  /// The nodes that stand by for a shard, with their service addresses, in the order in which they
+  /// would take over. Use it for reads that may be stale. The list is only a hint: a node in it may
+  /// no longer be a standby, or no longer be ready. A standby has no term, and nothing fences it.
+  /// So its answer may be arbitrarily old, and older than an earlier answer of another standby. The
+  /// application on the standby must be willing to answer: an OwnerGuard there would refuse the
   /// request, and name the leader.
   ///
-  /// Empty if no placement rule asks for standbys of the shard, if no node can be one, if the key
-  /// or the shard is invalid, or if no routes were read yet. A rule asks for at most 8 standbys.
-  /// While nobody leads the shard, the list may have one more. The list is as current as Owner's
-  /// route. Cost and memory are those of Owner. In addition, each call allocates the list. If
-  /// shards have standbys, the router also keeps lists of 4 bytes a shard and 8 bytes a standby,
-  /// which all tables with the same standbys share.
+  /// Empty if no placement rule asks for standbys of the shard, or no node can be a standby. Also
+  /// empty if the key or the shard is invalid, or no routes were read yet. A rule asks for at most
+  /// 8 standbys. While nobody leads the shard, the list may have one more. The list is as current
+  /// as Owner's route. Cost and memory are those of Owner. In addition, each call allocates the
+  /// list, and if shards have standbys, the router keeps 4 bytes a shard and 8 bytes a standby.
+  /// Tables with the same standbys share this memory.
   std::vector<RouteStandby> Standbys(const CallTarget& target) const;
 
-  /// How current the routes are, and if they are not current, what is wrong. Waits only for a short
-  /// lock.
+  /// How current the routes are, and what is wrong if they are not. Waits only for a short lock.
   RoutesAge Age() const;
   /// Counts what the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -218,23 +222,23 @@ class BATON_EXPORT Router {
   /// service address, the call waits for another route. After a change of etcd's history (see
   /// WaitReady), each shard has no leader until its route has been read again.
   ///
-  /// If a server refuses with NOT_LEADER, and the refusal or the routes name a leader with a newer
-  /// term, the call goes there at once, up to max_hops times in a row. After that the call pauses
-  /// as described below, and may again follow max_hops leaders.
+  /// If a server refuses with NOT_LEADER, the refusal or the routes may name a leader with a newer
+  /// term. Then the call goes to this leader at once, up to max_hops times in a row. After that the
+  /// call pauses as described below, and may again follow max_hops leaders.
   ///
-  /// A refusal may name a leader that the routes don't name yet. That leader gets one attempt. If
-  /// this attempt neither ends the call nor sends the call at once to yet another leader, the call
+  /// If only the refusal names this leader, and the routes don't yet, this leader gets one attempt.
+  /// That attempt may end the call, or send it at once to yet another leader. Otherwise the call
   /// pauses, and then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
-  /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first; it doubles with each
+  /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first, and doubles with each
   /// pause, up to 500 ms. A pause takes a random time between half of the backoff and all of it.
   /// But if the attempt ended with UNAVAILABLE and a RetryInfo of r, the pause takes a random time
-  /// from r to max(r, backoff) + r / 2. In each case, a change of the shard's route ends the pause
-  /// early, and so does the deadline.
+  /// from r to max(r, backoff) + r / 2. A change of the shard's route ends a pause early, and so
+  /// does the deadline.
   ///
-  /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
-  /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
+  /// Each attempt carries this metadata: baton-group, baton-shard, baton-term (the leader's term),
+  /// baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
   ///
   /// Unless the status is OK, `*response` is unspecified. All attempts write to the same object.
   ///
@@ -244,23 +248,22 @@ class BATON_EXPORT Router {
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      The details say NO_LEADER, with group, shard and RetryInfo (that of the
   ///                      last attempt, otherwise 500 ms). If no routes were read yet, there are no
-  ///                      details, and the call returns at once if every endpoint refuses (see
+  ///                      details. Then the call returns at once if no endpoint fits (see
   ///                      WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
-  ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED: either the
-  ///                      application itself did, or the server lacks the method. The message names
-  ///                      the address, then repeats the server's message. If the address is not the
-  ///                      application's, correct the leader's service address
-  /// Call returns every other status unchanged, also a DEADLINE_EXCEEDED that came before the
-  /// attempt's time was over. The application or gRPC made such a status, perhaps after the request
-  /// took effect. Call also returns a NOT_LEADER or NO_LEADER that names another group or shard:
-  /// the application passed it on from another service, so this call may have taken effect.
+  ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. The message
+  ///                      names the address, then repeats the server's message. If the address is
+  ///                      not the application's, correct the leader's service address
+  /// Call returns every other status unchanged. The application or gRPC made this status, perhaps
+  /// after the request took effect. One example is a DEADLINE_EXCEEDED that came before the
+  /// attempt's time was over. Another is a NOT_LEADER or NO_LEADER that names another group or
+  /// shard: the application passed it on from another service.
   ///
-  /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
-  /// With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing took effect.
-  /// After any other UNAVAILABLE, after DEADLINE_EXCEEDED or CANCELLED, and after ABORTED with
-  /// STALE_TERM, assume that the request may have taken effect.
+  /// Without retry_unknown, Call returns the status of an attempt that may have taken effect
+  /// unchanged. With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing
+  /// took effect. After any other UNAVAILABLE, after DEADLINE_EXCEEDED or CANCELLED, and after
+  /// ABORTED with STALE_TERM, assume that the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -275,32 +278,32 @@ class BATON_EXPORT Router {
         options);
   }
 
-  /// Makes one attempt: a call on `channel` with `context`. The context has its deadline and
-  /// metadata already. Use channel and context for this attempt only. Returns the call's status.
-  /// Runs on the thread that called CallWith, once for each attempt. If it throws, the exception
-  /// passes through CallWith. To give the call up, throw. After a status CANCELLED the router may
-  /// try again.
+  /// Makes one attempt: a call on `channel` with `context`. Returns the call's status. The context
+  /// has its deadline and metadata already. Use channel and context for this attempt only. The
+  /// function runs on the thread that called CallWith, once for each attempt. Its exceptions pass
+  /// through CallWith. To give the call up, throw: after a status CANCELLED the router may try
+  /// again.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
-  /// REQUIRES: `attempt` is not empty; an empty one throws std::bad_function_call.
+  /// REQUIRES: `attempt` is not empty; otherwise CallWith throws std::bad_function_call.
   grpc::Status CallWith(const CallTarget& target, const Attempt& attempt,
                         const CallOptions& options = {});
 
   /// Prepares a call that you make yourself (a stream, the callback API, a completion queue) on a
-  /// channel of your own. Adds baton-group and baton-shard to the call's metadata, and returns the
-  /// newest route, which says where the call should go. If the shard has no leader, the route's
-  /// `leader` and `address` are empty. They may also be empty while the router reads all routes
-  /// again. Mark waits for no server, only for short locks: at worst while the router's own thread
-  /// copies all routes. The thread does this at most about 100 times a second. Call Mark once for
-  /// each context, before the call begins. Like Owner, Mark keeps a table of routes in memory for
-  /// the calling thread. Errors (nothing was added):
+  /// channel of your own. Adds baton-group and baton-shard to the call's metadata. Returns the
+  /// newest route, for the address to which the call should go. If the shard has no leader, the
+  /// route's `leader` and `address` are empty. They may also be empty while the router reads all
+  /// routes again. Mark waits for no server. It may wait for a short lock: at worst while the
+  /// router's thread copies all routes, at most about 100 times a second. Call Mark once for each
+  /// context, before the call begins. Like Owner, Mark keeps a table of routes in memory for the
+  /// calling thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
 
   /// Makes a factory of interceptors for one of your own channels; never null. An interceptor adds
-  /// the rest of the metadata to calls that Mark has prepared, and counts these calls:
+  /// the other metadata to calls that Mark has prepared, and counts these calls:
   ///
   ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> all;
   ///   all.push_back(router->InterceptorFactory());
@@ -311,39 +314,41 @@ class BATON_EXPORT Router {
   ///   const auto route = router->Mark(context, key);  // route->address says which channel
   ///   kv::Kv::NewStub(channel)->async()->Put(&context, &request, &response, done);
   ///
-  /// An interceptor adds each of these that the call's metadata does not have yet: baton-group,
-  /// baton-request-id, baton-attempt (1), and baton-term (the newest term known when the call
-  /// begins; not added if no leader is known). If a call of yours repeats an earlier attempt, add
-  /// baton-request-id and baton-attempt yourself. gRPC's own retries are one attempt.
+  /// An interceptor adds each of these keys that the call's metadata lacks: baton-group,
+  /// baton-request-id, baton-attempt (1), and baton-term. The term is the newest one that the
+  /// router knows when the call begins. If the router knows no leader, no term is added. If a call
+  /// of yours repeats an earlier attempt, add baton-request-id and baton-attempt yourself. gRPC's
+  /// own retries are one attempt.
   ///
-  /// An interceptor leaves a call alone, and does not count it, if the call's metadata (a) has no
-  /// baton-shard, (b) names another group, (c) names a shard that does not exist (checked only
-  /// after routes were read), or (d) has a baton- key twice or with a malformed value.
-  /// RouterCounters::intercepted_calls counts all other calls. intercepted_misroutes counts how
-  /// many of these were answered with NOT_LEADER for their shard. The interceptor changes no status
-  /// and repeats no call.
+  /// An interceptor adds nothing to a call, and does not count it, in these cases:
+  ///  - The call's metadata has no baton-shard, or names another group.
+  ///  - The group has no such shard. (This is checked only after routes were read.)
+  ///  - One of the five keys comes twice, or has a malformed value.
+  /// RouterCounters::intercepted_calls counts all other calls. intercepted_misroutes counts those
+  /// of them that were answered with NOT_LEADER for their shard. Interceptors change no status and
+  /// repeat no call.
   ///
-  /// gRPC calls interceptors on any of its threads. Interceptors wait for short locks only, like
-  /// Mark. Unlike Mark, they keep no table in memory. Make one factory for each channel. On such a
-  /// channel don't use a context that CallWith gave you: that call would be counted twice. Channels
-  /// and calls may outlive the router. Interceptors then still add everything except the term. For
-  /// gRPC, interceptors are an experimental API.
+  /// gRPC calls interceptors on any of its threads. Like Mark, interceptors wait for short locks
+  /// only. Unlike Mark, they keep no table in memory. Make one factory for each channel. On such a
+  /// channel, don't use a context that CallWith gave you: the call would be counted twice. Channels
+  /// and calls may outlive the router. After the router's end, interceptors add everything except
+  /// the term. For gRPC, interceptors are an experimental API.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Uses other credentials from now on, for example with a renewed certificate. Returns at once.
   /// New attempts go over new connections. Attempts in flight finish on the earlier connections,
   /// which are then closed. Within a second the router opens its stream of routes again, and misses
-  /// no route; calls go on meanwhile. REQUIRES (otherwise the program aborts): `credentials` is not
-  /// null (grpc::InsecureChannelCredentials() turns TLS off), and RouterOptions::group_credentials
-  /// was not given.
+  /// no route. Calls go on meanwhile. To turn TLS off, give grpc::InsecureChannelCredentials().
+  /// REQUIRES (checked): `credentials` is not null, and RouterOptions::group_credentials was not
+  /// given.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
-  /// Stops following the routes, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call),
-  /// and waits until these calls have returned. It ends an attempt by cancelling the attempt's
-  /// context. So if an Attempt of yours waits for something else, Stop waits, too. Later, Call and
-  /// CallWith send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, Standbys,
-  /// ShardFor and Mark still use the last routes. Idempotent; a second caller waits for the first.
-  /// REQUIRES: not called from an attempt; otherwise Stop would wait for this attempt without end.
+  /// Stops following the routes. Ends the calls in flight with UNAVAILABLE or CANCELLED (see Call),
+  /// and waits until these calls have returned. Stop ends an attempt by cancelling its context. So
+  /// if an Attempt of yours waits for something else, Stop waits, too. Afterwards Call and CallWith
+  /// send nothing, and return UNAVAILABLE or INVALID_ARGUMENT at once. Owner, Standbys, ShardFor
+  /// and Mark still use the last routes. Idempotent; a second caller waits for the first. REQUIRES:
+  /// not called from an attempt; otherwise Stop would wait for this attempt without end.
   void Stop();
 
  private:

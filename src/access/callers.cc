@@ -196,7 +196,8 @@ bool IsUsual(const address& loopback) {
          loopback == address(boost::asio::ip::address_v6::loopback());
 }
 
-/// The one address at which loopback callers are served.
+/// The one address at which loopback callers are served. From one port, a caller could connect to
+/// two addresses of the server; then its address and port would not identify the connection.
 bool IsServedAt(const address& local, const std::string& listens_on) {
   boost::system::error_code failed;
   const address given = Plain(boost::asio::ip::make_address(listens_on, failed));

@@ -1,12 +1,10 @@
-// RefusalPace: decides which refusals get a line in a file. So a caller that is refused all the
-// time does not fill the disk, and does not hide the refusals of other callers.
+// RefusalPace: decides which refusals get a line in a file. So refused callers can't fill the disk,
+// and can't hide the refusals of others.
 //
-// Each caller (LimitedAs) gets at most one line a second. The caller's next line says how many of
-// its refusals had no line. All callers together get at most kAtOnce lines in a burst, and after
-// these one line in each kEvery. So a caller that uses many names does not fill the disk. The
-// refusals that this common limit leaves out are counted in the next line of any caller. At most
-// kMaxCallers callers are remembered; all others share one line a second. When a caller is
-// forgotten, its refusals without a line are added to the shared ones.
+// Each caller (LimitedAs, call_limits.h) gets at most one line a second. At most kMaxCallers
+// callers are remembered; all others share one line a second. All callers together get at most
+// kAtOnce lines in a burst, and then one line in each kEvery (the common limit). Each line says how
+// many refusals had no line.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -31,12 +29,12 @@ class RefusalPace {
   /// After a burst, all callers together get one line in this time.
   static constexpr std::chrono::milliseconds kEvery{250};
 
-  /// Call it for each refusal of a caller. `caller`: the result of LimitedAs. nullopt: write no
-  /// line for the refusal. Otherwise write a line that says how many refusals had no line: the
-  /// result. It is the sum of two counts:
-  ///   - the refusals of this caller, or of all callers that share its line, since its last line;
-  ///   - the refusals of all callers that the common limit left out since the last line of any
-  ///     caller.
+  /// Call Next for each refusal of a caller. `caller`: the result of LimitedAs. nullopt: write no
+  /// line for the refusal. Otherwise write a line with the result: the number of refusals without a
+  /// line. The result is the sum of two counts:
+  ///   - the refusals of this caller since its last line. If the caller shares its lines, this
+  ///     counts the refusals of all callers that share them, and of forgotten callers;
+  ///   - the refusals that the common limit left out since the last line of any caller.
   std::optional<std::uint64_t> Next(const std::string& caller, TimePoint now);
 
  private:
@@ -45,13 +43,13 @@ class RefusalPace {
     std::uint64_t unsaid = 0;
   };
   Entry& EntryOf(const std::string& caller, TimePoint now);
-  /// Whether all callers together may have another line, which is counted then.
+  /// Whether the common limit allows one more line. If so, counts the line.
   bool TakeOfAll(TimePoint now);
 
   std::unordered_map<std::string, Entry> callers_;  // at most kMaxCallers
   Entry others_;
   TimePoint all_full_at_{};     // when all kAtOnce lines may be made again
-  std::uint64_t left_out_ = 0;  // because of the rate of all
+  std::uint64_t left_out_ = 0;  // refusals without a line by the common limit
 };
 
 }  // namespace baton::access

@@ -21,12 +21,13 @@ using Digest = std::array<std::uint8_t, 32>;
 Digest DigestOf(std::string_view bytes);
 /// Reads 64 hexadecimal digits, in upper or lower case. nullopt: `hex` is anything else.
 std::optional<Digest> DigestNamed(std::string_view hex);
-/// Whether both are equal. The time does not depend on which bytes differ.
+/// Whether the digests are equal. How long the call takes does not depend on which bytes differ.
 bool IsSame(const Digest& one, const Digest& other);
 
-/// Returns the token in an Authorization header, as a part of `header`. It may be empty, be longer
-/// than kLongestToken, have any bytes, and end with spaces. It does not begin with a space.
-/// nullopt: the scheme is not Bearer (upper and lower case count as equal).
+/// Returns the token in the value of an Authorization header. The result points into `header`. The
+/// token is not checked: it may be empty, be longer than kLongestToken, have any bytes, and end
+/// with spaces. It does not begin with a space. nullopt: the scheme is not Bearer, in upper or
+/// lower case.
 std::optional<std::string_view> TokenIn(std::string_view header);
 
 }  // namespace baton::access

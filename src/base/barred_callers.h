@@ -1,7 +1,7 @@
-// BarredCallers: the callers that are kept away, and until when. It remembers at most kMaxCallers
-// callers.
+// BarredCallers: which callers are barred from a server, and until when. It remembers at most
+// kMaxCallers callers.
 //
-// One thread at a time. A ReceiveBudget owns it.
+// One thread at a time. ReceiveBudget owns it (receive_budget.h).
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ class BarredCallers {
  public:
   static constexpr std::size_t kMaxCallers = 4'096;
 
-  /// Bars the caller until `until`, which replaces the caller's earlier time. If more than
-  /// kMaxCallers callers are remembered then, forgets one of the others: the one whose time ends
+  /// Bars the caller until `until`, which replaces an earlier time of this caller. If more than
+  /// kMaxCallers callers are remembered then, forgets one other caller: the one whose time ends
   /// first.
   void Bar(const std::string& caller, TimePoint until);
-  /// Whether the caller is barred at `now`. False from the caller's time on.
+  /// Whether the caller is barred at `now`. False if `now` is the caller's time or later.
   bool Has(const std::string& caller, TimePoint now) const;
   /// Forgets the callers whose time is over. Until then they count for kMaxCallers.
   void ForgetEnded(TimePoint now);

@@ -31,10 +31,9 @@ class ChangingFiles {
   /// this case, and if `use` returns an error, the earlier contents stay in use, and the next Look
   /// tries again.
   bool Look(const Use& use);
-  /// Why the files' contents are not used, as the error's message; empty: no reason is known. Set
-  /// after two calls of Look in a row found the same error, because people write a certificate and
-  /// its key one after the other. The next Look that does not find this error clears it, even if it
-  /// finds another error.
+  /// Returns why the files' contents are not used, as the error's message. Set if two calls of Look
+  /// in a row found the same error. (People write a certificate and its key one after the other.)
+  /// Otherwise empty, also after a call that found another error.
   const std::string& trouble() const { return trouble_; }
 
  private:

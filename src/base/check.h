@@ -1,12 +1,12 @@
-// BATON_CHECK writes a line to stderr and aborts the process if an invariant of our own is broken.
-// A dead process loses its lease and is safe; a confused leader is not. Every build evaluates the
-// expression, exactly once. Any thread. Don't use it for input from the network, etcd, files or
-// people.
+// BATON_CHECK aborts the process if an invariant of our own is broken, and writes a line to stderr
+// before. A dead process loses its lease and is safe; a confused leader is not. Every build
+// evaluates the expression, exactly once. Any thread. Don't use BATON_CHECK for input from the
+// network, etcd, files or people.
 //
 // In comments, REQUIRES says what the caller must ensure. "REQUIRES (checked)" means that a
-// BATON_CHECK checks it, so a caller that breaks it ends the process. Without "(checked)" there may
-// be no check; then the effects of a broken requirement are undefined, unless the comment says what
-// happens.
+// BATON_CHECK checks the requirement. So a caller that breaks it ends the process. Without
+// "(checked)", the requirement may not be checked. Then the effects of breaking it are undefined,
+// unless the comment says what happens.
 #pragma once
 
 namespace baton {

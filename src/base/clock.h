@@ -2,8 +2,7 @@
 // is suspended.
 //
 // The pure core never calls a clock; it gets `now` as an argument. The loop and `Leads()` read the
-// clock through the interface Clock, so that the simulator can replace it. Implementations are
-// thread-safe.
+// interface Clock, so that the simulator can replace it. Implementations are thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,7 +10,8 @@
 
 namespace baton {
 
-/// One host's boot-time clock. Time points of different hosts or boots can't be compared.
+/// The boot-time clock of one host. Its time points can't be compared with those of another host or
+/// another boot.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -24,18 +24,18 @@ struct BootClock {
 using TimePoint = BootClock::time_point;
 using Duration = BootClock::duration;
 
-/// A point on the wall clock, in whole seconds since 1970. Clocks of different hosts differ, and
-/// may be wrong. WallTime{}: unknown.
+/// A point on the wall clock, in whole seconds since 1970. The wall clocks of hosts differ, and may
+/// be wrong. WallTime{}: unknown.
 using WallTime = std::chrono::sys_seconds;
 
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
-  /// The time of the wall clock, rounded down to whole seconds. WallTime{}: this clock has no wall
-  /// clock.
+  /// Returns the time of the wall clock, rounded down to whole seconds. WallTime{}: there is no
+  /// wall clock.
   virtual WallTime WallNow() const { return WallTime{}; }
-  /// The host's real clock. Never destroyed; any thread may use it.
+  /// Returns the host's real clock, which is never destroyed. Any thread may use it.
   static const Clock& Real();
 };
 

@@ -1,11 +1,10 @@
 // Facts: what the group's keys in etcd say, as plain values.
 //
-// src/etcd turns keys and protobuf records into facts, and src/core decides by facts. Neither
-// includes the other. Every fact has a revision, which orders the facts of one key. The revision is
-// the key's mod revision. For an absent key, it is the revision at which the key was deleted or
-// read as absent.
+// src/etcd turns keys and protobuf records into facts, and src/core decides by facts. Every fact
+// has a revision, which orders the facts of one key. It is the key's mod revision. For an absent
+// key, it is the revision at which the key was deleted or read as absent.
 //
-// If a key is absent, or its value can't be read, the fields that the value would fill keep their
+// If a key is absent or its value can't be read, the fields that the value would fill keep their
 // defaults. Comments name the exceptions.
 #pragma once
 
@@ -26,46 +25,45 @@
 
 namespace baton {
 
-/// The schema that this version writes into all records except `config`, and the newest schema of
-/// these records that it reads.
+/// The schema of all records except `config`: this version writes it, and reads no newer one.
 inline constexpr std::uint32_t kSchema = 1;
 /// The schemas of `config`. A group's first config has kSchema. The first change of
-/// FailoverSettings raises the schema to kFailoverSchema, and the first change of the Placement
-/// raises it to kPlacementSchema, because versions that don't know a setting would ignore it. The
-/// schema never goes back.
+/// FailoverSettings raises the schema to kFailoverSchema. The first change of the Placement raises
+/// it to kPlacementSchema. (Versions that don't know a setting would ignore it.) The schema never
+/// goes back.
 inline constexpr std::uint32_t kFailoverSchema = 2;
 inline constexpr std::uint32_t kPlacementSchema = 3;
 /// The newest schema of `config` that this version reads.
 inline constexpr std::uint32_t kConfigSchema = kPlacementSchema;
-/// Versions of the protocol between nodes. A node obeys FailoverSettings from kFailoverProtocol on,
-/// and a Placement from kPlacementProtocol on.
+/// Versions of the protocol between nodes. From kFailoverProtocol on, a node obeys
+/// FailoverSettings. From kPlacementProtocol on, it also obeys a Placement.
 inline constexpr std::uint32_t kFailoverProtocol = 2;
 inline constexpr std::uint32_t kPlacementProtocol = 3;
-/// The version of that protocol that this version of Baton speaks.
+/// The version of this protocol that this version of Baton speaks.
 inline constexpr std::uint32_t kProtocolVersion = kPlacementProtocol;
 
-/// The most shards for which a member's record says that the member is a ready standby. If the
-/// member is ready for more shards, the record lists those with the lowest numbers.
+/// A member's record names at most this many shards for which the member is a ready standby. If
+/// there are more, the record names those with the lowest numbers.
 inline constexpr std::size_t kMaxReadyReported = 100'000;
 
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
   kReadable,
-  /// It can't be parsed, it states no schema, or its content is not valid or contradicts its key.
+  /// The value can't be parsed, has no schema, is not valid, or contradicts its key.
   kDamaged,
-  kNewerSchema,  ///< a newer schema than this version knows; no node of this version replaces it
+  kNewerSchema,  ///< its schema is newer than this version knows; this version never replaces it
 };
 
-/// Whether a leadership that began for this reason follows one whose leader died.
+/// Whether a leadership with this reason began because the leader before died.
 constexpr bool EndsADeath(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
 }
 
-/// A rule about who may lead a shard after its leader's session has ended without a handoff. "Any
-/// node" is one that the group's Placement allows.
+/// A rule about who may lead a shard after its leader's session has ended without a handoff. Here,
+/// "any node" means any node that the group's Placement allows.
 enum class FailoverPolicy : std::uint8_t {
   kImmediate,  ///< any node, at once
-  kAfter,      ///< for a delay only the node that led the shard; then any node
+  kAfter,      ///< until a delay is over, only the node that led the shard; then any node
   kNever,      ///< only the node that led the shard, with the same state directory
 };
 const char* ToString(FailoverPolicy policy);
@@ -74,7 +72,7 @@ const char* ToString(FailoverPolicy policy);
 struct FailoverSettings {
   FailoverPolicy policy = FailoverPolicy::kImmediate;
   std::chrono::milliseconds delay{0};  ///< for kAfter; 0 with the other policies
-  /// Each node waits this long after it has seen that nobody leads a shard, before it claims the
+  /// After a node has seen that nobody leads a shard, it waits this long before it claims the
   /// shard. Reason: the last leader's application may still act for a while. A node does not wait
   /// if it knows that this application has stopped. 0: no node waits.
   std::chrono::milliseconds lock_delay{0};
@@ -88,21 +86,20 @@ struct ConfigFact {
   Readability readability = Readability::kReadable;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Set even if the rest of the value can't be read. 0: absent, or the schema can't be read.
+  /// Set even if the rest of the value can't be read. 0: absent, or not readable itself.
   std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;  ///< etcd's; 0: a recovery has closed the group
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// 0: no operator has changed `failover` or `placement` since this config was created, was put
-  /// back, or was written by a recovery. Otherwise: what Incarnation() was before the first such
-  /// change.
+  /// The value of Incarnation() before an operator first changed `failover` or `placement`. 0: no
+  /// operator has changed them since the revision of Incarnation().
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The revision at which this config was created, was put back, or was written by a recovery. If
-  /// it changes, followers of routes get all routes again. A change of `failover` or `placement`
-  /// does not change it.
+  /// The revision at which this config was created, put back after a bad write
+  /// (core/config_keeper.h), or written by a recovery. If it changes, followers of routes get all
+  /// routes again. A change of `failover` or `placement` does not change it.
   Revision Incarnation() const { return before_settings.value != 0 ? before_settings : revision; }
 };
 
@@ -110,15 +107,15 @@ struct ConfigFact {
 struct MemberFact {
   NodeId node{};
   Revision revision{};         ///< mod revision; or the revision at which it was absent
-  Revision create_revision{};  ///< 0 when absent
+  Revision create_revision{};  ///< 0: absent
   bool present = false;
-  SessionId lease{};    ///< the lease of the key; 0: none
+  SessionId lease{};    ///< the lease of the key; 0: the key has no lease
   SessionId session{};  ///< the session in the value; 0: absent, or the value can't be read
   Readability readability = Readability::kReadable;
   MemberState state = MemberState::kActive;
-  Reason dead_reason = Reason::kProcessDied;  ///< meaningful when state is kDead
+  Reason dead_reason = Reason::kProcessDied;  ///< meaningful only if `state` is kDead
   std::chrono::milliseconds ttl{0};           ///< the lease time that etcd granted
-  std::string address{};                      ///< gRPC address for other nodes and batonctl
+  std::string address{};                      ///< the gRPC address for other nodes and batonctl
   std::string http_address{};
   std::string service_address{};  ///< the address in routes
   std::string zone{};
@@ -127,25 +124,25 @@ struct MemberFact {
   std::string software_version{};
   std::uint32_t protocol_version = 0;
   std::uint32_t assignment_version = 1;  ///< see core::kAssignmentVersion
-  bool external = false;  ///< the application is another process, which gets deadlines (sidecar)
-  /// Activations fail on the node in this session. Until this is false again, the node gets no
-  /// shards, unless failures are common (FailuresAreCommon in core/may_claim.h).
+  bool external = false;  ///< the application is another process, attached to a sidecar
+  /// Activations fail on the node in this session. While this is true, the node gets no shards,
+  /// except if failures are common (FailuresAreCommon in core/may_claim.h).
   bool failing = false;
-  /// The application says that it is not healthy now. So the state is kDraining: other nodes take
+  /// The application says that it is not healthy now. `state` is kDraining then: other nodes take
   /// the shards, and the node stays a member.
   bool unhealthy = false;
-  /// The shards for which the node is a ready standby in this session, as its application says.
-  /// Sorted and distinct; at most kMaxReadyReported.
+  /// The shards for which the node's application says that the node is a ready standby in this
+  /// session. Sorted, without duplicates; at most kMaxReadyReported.
   std::vector<ShardId> ready{};
-  /// The random id of the node's state directory; 0: it has none.
+  /// The random id of the node's state directory. 0: the node has no state directory.
   std::uint64_t directory = 0;
-  /// The value has an address, a zone, a label, a version or a list of ready shards that is not
-  /// valid. That field is empty here, or that label is missing.
+  /// The value has an address, a zone, a version, a label or a list of ready shards that is not
+  /// valid. Here, a label that is not valid is missing, and another such field is empty.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The value of a label; `name` may be `node` or `zone`. Empty: the node has no such label. The
-  /// reference is valid as long as this fact is not changed or destroyed.
+  /// Returns the value of a label; `name` may be `node` or `zone`. Empty: the node has no such
+  /// label. The reference is valid until this fact is changed or destroyed.
   const std::string& Label(std::string_view name) const;
   /// Whether the node's labels, with `node` and `zone`, fit all terms. True without terms.
   bool Fits(const LabelTerms& terms) const;
@@ -155,10 +152,9 @@ struct MemberFact {
   }
   /// Whether the node has said that it leaves the group.
   bool Leaves() const { return state == MemberState::kDraining && !unhealthy; }
-  /// Whether the key has the lease `which`. False if `which` is 0. A claim's guard checks that the
-  /// key does not have the lease of the leader that must be dead.
+  /// Whether the key has the lease `which`. False if `which` is 0.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
-  /// Whether the node is a live member: the value is readable, names the key's lease, and does not
+  /// Whether the node is a live member. The value must be readable, name the key's lease, and not
   /// mark the node as dead.
   bool Live() const {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
@@ -167,14 +163,14 @@ struct MemberFact {
   friend bool operator==(const MemberFact&, const MemberFact&) = default;
 };
 
-/// The part of a shard's record about deaths of leaders (see core/death_backoff.h).
+/// The part of a shard's record about deaths of its leaders (core/death_backoff.h).
 struct DeathTally {
-  /// How many leaders in a row had died, each after a short leadership, when this record was
-  /// written. Orderly handoffs between them don't end the row.
+  /// How many leaders in a row had died soon after they began to lead, when this record was
+  /// written. Orderly handoffs don't end the row.
   std::uint32_t deaths = 0;
   /// If `deaths` is 0: when this record was written, by the writer's clock. Otherwise: when the
-  /// first leadership after the last death began, by that leader's clock; orderly handoffs don't
-  /// change this. WallTime{}: not known.
+  /// first leadership after the last death began, by that leader's clock. Orderly handoffs don't
+  /// change this time. WallTime{}: not known.
   WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
@@ -184,15 +180,14 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
-  /// How often the key was written, counted from its creation, which is 1; at most the type's
-  /// maximum. 0: absent, or not known. A WriteResult's `read_back` does not know it for the items
-  /// that are done.
+  /// How often the key was written; its creation counts as 1. Never more than the type's maximum.
+  /// 0: absent, or not known, as in a WriteResult's `read_back` for items that are done.
   std::uint32_t version = 0;
-  /// The key's create revision. 0: absent, or not known, as with `version`.
+  /// The key's create revision. 0: absent, or not known, as for `version`.
   Revision create_revision{};
   NodeId leader{};  ///< empty: nobody leads
-  /// The leader's session. If nobody leads: the session that resigned, or the one that was dead
-  /// when an operator released the shard by force (0: not known).
+  /// The leader's session. If nobody leads: the session that resigned, or the dead session whose
+  /// shard an operator released by force. 0: not known.
   SessionId session{};
   NodeId resigned_by{};  ///< if nobody leads: the node that resigned; empty after a force-release
   NodeId previous{};     ///< the leader before this record; empty: nobody led, or not known
@@ -201,36 +196,34 @@ struct RecordFact {
   Cause cause{};  ///< why `leader` got the shard; kUnknown also if nobody leads
   DeathTally tally{};
   /// The id of the state directory of the leader, or of the node that resigned. 0: the record names
-  /// neither, that node had no state directory, or the version that wrote the record does not know
-  /// such ids.
+  /// no such node, the node had no state directory, or an older version wrote the record.
   std::uint64_t directory = 0;
-  /// Nobody leads, and the last leader's application is known to have stopped. Either it had
-  /// released the shard, or its death was proven when an operator released the shard by force.
+  /// Nobody leads, and the last leader's application is known to have stopped. It had released the
+  /// shard, or its death was proven when an operator released the shard by force.
   bool released = false;
   std::string unknown_fields{};
   std::string damaged_value{};  ///< if not readable: the first 4 KiB of the value
 
   Term term() const { return Term{revision.value}; }
-  /// Whether the key was written exactly once after `before`, and this is the fact of that write.
-  /// False if this is not known.
+  /// Whether this fact comes from the next write of the key after `before`. False if not known.
   bool DirectlyFollows(const RecordFact& before) const {
     return before.version != 0 && version == before.version + std::uint64_t{1} &&
            create_revision == before.create_revision;
   }
 };
 
-/// How far a move has come: the target has not prepared yet, the target has prepared, or nobody
-/// will carry the move out.
+/// How far a move has come. kPlanned: the target has not prepared yet. kPrepared: the target has
+/// prepared. kVoid: nobody will carry the move out.
 enum class MovePhase : std::uint8_t { kPlanned, kPrepared, kVoid };
 const char* ToString(MovePhase phase);
 
-/// `moves/<shard>`: a request that the shard's leader hands the shard to another node.
+/// `moves/<shard>`: asks the shard's leader to hand the shard to another node.
 struct MoveFact {
   ShardId shard{};
   Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
-  Term ends{};  ///< the leadership that this move ends; without that leadership the move is void
+  Term ends{};  ///< the leadership that this move ends; when it is over, the move is void
   NodeId from{};
   NodeId to{};
   Reason reason = Reason::kRebalance;
@@ -244,7 +237,7 @@ struct MoveFact {
 
 /// The kinds of policies, in the order of their keys.
 enum class PolicyKind : std::uint8_t {
-  kChanged,        ///< rewritten by every change of a policy; its revision guards the next change
+  kChanged,        ///< every change of a policy rewrites it; its revision guards the next change
   kDrain,          ///< a node leads nothing
   kExpectedNodes,  ///< how many live members the group should have
   kLimits,         ///< how many moves are made at once, and how soon
@@ -252,7 +245,7 @@ enum class PolicyKind : std::uint8_t {
   kRebalance,      ///< an operator's "apply" is being carried out
 };
 
-/// Names a policy. A group has at most one policy of each kind; of kDrain, one for each node.
+/// Names a policy. Each kind has at most one policy; kDrain has at most one for each node.
 struct PolicyName {
   PolicyKind kind = PolicyKind::kChanged;
   NodeId node{};  ///< the node that kDrain drains; empty for other kinds
@@ -268,17 +261,17 @@ struct PolicyFact {
   std::string actor{};
   std::uint32_t max_moves = 0;       ///< kLimits only; 0: not set
   std::uint32_t expected_nodes = 0;  ///< kExpectedNodes only; 0: not set
-  /// kChanged only: the last order of `actor` in words ("drain n3"), as one line. Empty: no such
-  /// words were written (see PolicyWrite in writes.h), or the value can't be read.
+  /// kChanged only: the last order of `actor` in words ("drain n3"), as one line. Empty: nobody
+  /// wrote words (see PolicyWrite in writes.h), or the value can't be read.
   std::string change{};
-  // kLimits only: these count instead of each node's options of the same names. Unset: each node's
+  // kLimits only: each node uses these instead of its options of the same names. Unset: each node's
   // own option counts.
   std::optional<std::chrono::milliseconds> rebalance_delay{};
   std::optional<std::chrono::milliseconds> cooldown{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// Whether both give the same order. Ignores `actor`, `change` and `unknown_fields`. REQUIRES
-  /// (not checked): both have the same name.
+  /// Whether both facts give the same order. Ignores `actor`, `change` and `unknown_fields`.
+  /// REQUIRES (not checked): both have the same name.
   bool OrdersTheSame(const PolicyFact& other) const {
     if (!present || !other.present) return present == other.present;
     return max_moves == other.max_moves && expected_nodes == other.expected_nodes &&
@@ -286,15 +279,15 @@ struct PolicyFact {
   }
 };
 
-/// An operator's change of the policy kLimits. A limit whose field is unset here stays as it is.
+/// An operator's change of the policy kLimits. A field that is unset leaves its limit as it is.
 struct LimitsChange {
-  /// Unset: back to each node's own option.
+  /// Unset: from now on, each node's own option counts.
   using Delay = std::optional<std::chrono::milliseconds>;
   struct DelayOrder {
     Delay delay{};
     friend bool operator==(const DelayOrder&, const DelayOrder&) = default;
   };
-  std::optional<std::uint32_t> max_moves{};  ///< 0: back to each node's own option
+  std::optional<std::uint32_t> max_moves{};  ///< 0: each node's own option counts
   std::optional<DelayOrder> rebalance_delay{};
   std::optional<DelayOrder> cooldown{};
 
@@ -302,33 +295,33 @@ struct LimitsChange {
   friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
 };
 /// Returns the policy kLimits after the change. `now`: the policy before the change, which may be
-/// absent. The result is absent if it sets no limit and has no unknown fields. It keeps the other
-/// fields of `now`, with its actor.
+/// absent. The result keeps the other fields of `now`, also `actor`. It is absent if it sets no
+/// limit and has no unknown fields.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",
-/// "pause", "resume", "rebalance", "cancel rebalance", "expected-nodes 3" (0 if absent). For
-/// kLimits, all limits that are set: "max-moves 5, cooldown 10m", or "default limits". Empty for
-/// kChanged.
+/// "pause", "resume", "rebalance", "cancel rebalance", or "expected-nodes 3" (0 if absent). For
+/// kLimits, names the limits that are set: "max-moves 5, cooldown 10m"; or returns "default
+/// limits". Empty for kChanged.
 std::string ChangeWords(const PolicyFact& policy);
 
-/// `died`: the last session that a guard or a node ended early because its process was proven dead.
-/// A watch shows every such session, and the end of its member key at the same revision. Only a
-/// watch proves the death. A read shows only the last such session, and does not show when its key
-/// ended.
+/// `died`: the last session that a guard or a node ended early because the session's process was
+/// proven dead. A watch shows every such session, together with the end of its member key, at the
+/// same revision. Only a watch proves the death. A read shows only the last of these sessions, and
+/// does not show when its member key ended.
 struct DeathFact {
   Revision revision{};
   bool present = false;
   NodeId node{};        ///< empty if the value can't be read
   SessionId session{};  ///< of `node`; 0 if the value can't be read
   /// How long the guard or node had known of the death when it ended the session, in whole
-  /// microseconds. Unset: the time is not known.
+  /// microseconds. Unset: not known.
   std::optional<Duration> detect{};
 };
 
-/// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for leaderships of this node, so any
-/// node may claim their shards. The first node that sees the delay end writes this key. Nodes
-/// delete the key once no record names such a leadership.
+/// `ripe/<node>`: the delay of FailoverPolicy::kAfter is over for leaderships of this node. So any
+/// node may claim the shards of these leaderships. The first node that sees the delay end writes
+/// this key. Nodes delete the key once no record names such a leadership.
 struct RipeFact {
   NodeId node{};
   Revision revision{};
@@ -345,24 +338,24 @@ struct BalancerFact {
   RecordFact record{};
 };
 
-/// One key's fact. Absences are facts with `present == false`.
+/// One key's fact. An absent key has a fact whose `present` is false.
 using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact,
                           PolicyFact, DeathFact, RipeFact>;
 
-/// All keys below the group's prefix at one revision. A key without a fact here is absent, unless
-/// it is a key that never has a fact (see Decoded in etcd/keyspace.h).
+/// All keys below the group's prefix at one revision. A key without a fact here is absent, except
+/// for keys that never have a fact (see Decoded in etcd/keyspace.h).
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
   WallTime wall{};  ///< when the snapshot arrived, by the reader's wall clock; {}: not known
 };
 
-/// All changes of one or more whole revisions, in the order of revisions. The order within a
-/// revision is undefined. `facts` is empty if the revisions changed only keys that never have a
-/// fact.
+/// All changes of one or more whole revisions, in the order of the revisions. Changes of one
+/// revision come in any order. `facts` is empty if these revisions changed only keys that never
+/// have a fact.
 struct Changes {
-  /// The revision of the last change. Every change up to this revision is here, in earlier Changes,
-  /// or in the snapshot before them.
+  /// The revision of the last change. Every change up to this revision is in these Changes, in
+  /// earlier ones, or in the snapshot before them.
   Revision revision{};
   std::vector<Fact> facts{};
 };

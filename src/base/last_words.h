@@ -5,9 +5,9 @@
 
 namespace baton {
 
-/// Writes `line` and a newline to stderr, without the log. Writes only the part that stderr takes
-/// at once (WriteStderrNow), because a slow reader must not hold up a process that must end. Cuts
-/// the line at 511 bytes. Any thread; allocates nothing; ignores errors.
+/// Writes `line` and a newline to stderr, without the log. Cuts the line at 511 bytes. Writes only
+/// the part that stderr takes at once (WriteStderrNow): a process that must end can't wait for a
+/// slow reader. Any thread; allocates nothing; ignores errors.
 void LastWords(std::string_view line);
 
 }  // namespace baton

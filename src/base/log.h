@@ -1,13 +1,13 @@
 // Log: writes each record as one line to stderr, as text for people or JSON for collectors.
 //
-// Thread-safe. Write never waits for a slow reader of stderr, because the node's loop also writes
-// to the log, and must go on renewing its lease. Records wait in a queue of kLogQueue; if it is
-// full, the oldest record is dropped. The log's thread tries for a second to write a record; then
-// this record is dropped. A later record says how many were dropped.
+// Thread-safe. Write does not wait for a slow reader of stderr, because the node's loop also calls
+// Write. Records wait in a queue of kLogQueue. If the queue is full, the oldest record is dropped.
+// If stderr does not take a record within a second, the log's thread drops this record. A later
+// record says how many records were dropped.
 //
 // Before ConfigureLog there is no queue: records from kInfo upwards are written to stderr as text
-// on the caller's thread. A record that stderr does not take at once is dropped. The caller waits
-// only if stderr is a file (see WriteStderrNow for this and rarer cases).
+// on the caller's thread. If stderr does not take a record at once, the record is dropped. The
+// caller waits if stderr is a file (WriteStderrNow has some rarer cases).
 #pragma once
 
 #include <chrono>
@@ -28,16 +28,16 @@ inline constexpr std::size_t kLogQueue = 8192;  ///< records waiting for stderr
 
 using Level = LogLevel;
 /// Reads "trace", "debug", "info", "warn" or "error". kInvalidArgument: `word` is another word; the
-/// message lists these.
+/// message lists the five levels.
 Result<Level> ParseLevel(std::string_view word);
 
 enum class Format : std::uint8_t { kText, kJson };
-/// Reads "text" or "json". kInvalidArgument: `word` is neither.
+/// Reads "text" or "json". kInvalidArgument: `word` is another word.
 Result<Format> ParseFormat(std::string_view word);
 
 /// A key and its value, in addition to the message. REQUIRES (not checked): the key is a snake_case
-/// word, because Format::kText writes it without escapes. Key and value must live until the call
-/// with this field returns.
+/// word, because Format::kText does not escape keys. Key and value live until the call with this
+/// field returns.
 class Field {
  public:
   using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
@@ -74,24 +74,24 @@ struct LogOptions {
   Format format = Format::kText;
 };
 
-/// Sets level and format, and starts a thread that writes. REQUIRES (not checked): called at most
-/// once in a process.
+/// Sets level and format, and starts the log's thread. REQUIRES (not checked): called at most once
+/// in a process.
 void ConfigureLog(const LogOptions& options);
-/// Writes the queued records, and ends the thread. Waits at most about a second for stderr in all;
-/// the records that stderr has not taken by then are dropped. Later records are written on the
-/// caller's thread, as before ConfigureLog, but with the configured level and format. Does nothing
-/// before ConfigureLog, or when called again.
+/// Writes the queued records, and ends the log's thread. Waits for stderr for at most about a
+/// second in all, and then drops the rest. A Write on another thread may wait as long meanwhile.
+/// Later records are written as before ConfigureLog, but with the configured level and format. Does
+/// nothing before ConfigureLog, or when called again.
 void ShutDownLog();
 
-/// Whether records go to a queue: after ConfigureLog and before ShutDownLog.
+/// Whether records go to a queue: from ConfigureLog until ShutDownLog.
 bool Queued();
 
-/// How many records were dropped so far. A record is dropped if stderr is read too slowly or can't
-/// be written; a record below the configured level does not count.
+/// How many records were dropped so far, because stderr was read too slowly or could not be
+/// written. Records below the configured level don't count.
 std::size_t Dropped();
 
-/// Writes a record. Does nothing if `level` is below the configured level (kInfo before
-/// ConfigureLog). `message`: any text.
+/// Writes a record. Does nothing if `level` is below the configured level (before ConfigureLog:
+/// below kInfo). `message`: any text.
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
   Write(Level::kDebug, message, fields);
@@ -106,21 +106,21 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
-/// Writes time, level and `text` as one line, like FormatText, whatever the configured level and
-/// format are. REQUIRES (not checked): FormatMessage made `text`, so it is one line.
+/// Writes time, level and `text` as one line in the form of FormatText. Ignores the configured
+/// level and format. REQUIRES (not checked): FormatMessage made `text`, so `text` is one line.
 void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
 
 /// Returns the message and the fields on one line, such as `message key="two words"`. A message
 /// with '=' is quoted, so that no part of it looks like a field: `"a=b" key=1`. Texts are escaped
-/// by AppendEscaped; a number that is infinite or not a number becomes null.
+/// by AppendEscaped (escape.h). A number that is infinite or not a number becomes null.
 std::string FormatMessage(std::string_view message, Fields fields);
 /// Returns a line without a line end, such as
 /// `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
-/// Returns one JSON object on one line, without a line end: "time" (RFC 3339, UTC), "level",
-/// "message", then the fields. Bytes that are not UTF-8 become U+FFFD. Numbers that JSON does not
-/// have (infinite, not a number) become null.
+/// Returns one JSON object on one line, without a line end. Its members are "time" (RFC 3339, UTC),
+/// "level", "message", and then the fields. Bytes that are not UTF-8 become U+FFFD. A number that
+/// is infinite or not a number becomes null.
 std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
 

@@ -23,10 +23,10 @@ struct NodeSettings {
   friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
 };
 
-/// A change of a node's settings. Settings that it does not name stay as they are.
+/// A change of a node's settings. Settings that the change does not name stay as they are.
 struct NodeChange {
   std::optional<std::uint32_t> weight = {};
-  Labels labels = {};  ///< labels that the node gets, or whose values change
+  Labels labels = {};  ///< labels to add, or to change to this value
   std::set<std::string> removed =
       {};  ///< names of labels to remove; the node may lack some of them
 
@@ -36,23 +36,23 @@ struct NodeChange {
 
 /// The result of a change.
 struct NodeChanged {
-  NodeSettings settings;  ///< after the change; of a dry run: as they would be
+  NodeSettings settings;  ///< after the change; for a dry run: as if it were made
   bool differs = false;   ///< false: the node had these settings already
 };
 
-/// Returns the settings after the change, which may be equal to `now`. kInvalidArgument: one of
-/// these is true, and the message says which:
+/// Returns the settings after the change, which may be equal to `now`. kInvalidArgument in these
+/// cases; the message says which:
 ///  - The change is empty.
-///  - It sets and removes the same label.
-///  - It removes more than kMaxLabels labels.
-///  - It removes `node`, `zone`, or a name that no label can have (IsLabelName).
-///  - It sets a weight above kMaxWeight.
+///  - The change sets and removes the same label.
+///  - The change removes more than kMaxLabels labels.
+///  - The change removes `node`, `zone`, or a name that no label can have (IsLabelName).
+///  - The change sets a weight above kMaxWeight.
 ///  - CheckLabels refuses the labels after the change.
 Result<NodeSettings> SettingsAfter(const NodeSettings& now, const NodeChange& change);
 
-/// For messages: "weight 2, label disk=ssd, no label rack".
+/// Returns words for messages, such as "weight 2, label disk=ssd, no label rack".
 std::string ChangeWords(const NodeChange& change);
-/// For messages: "weight 2, labels disk=ssd, rack=r7"; "weight 1, no labels".
+/// Returns words such as "weight 2, labels disk=ssd, rack=r7" or "weight 1, no labels".
 std::string SettingsWords(const NodeSettings& settings);
 
 }  // namespace baton

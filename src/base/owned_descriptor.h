@@ -1,6 +1,5 @@
-// OwnedDescriptor: closes a file descriptor in its destructor. This also releases the locks that
-// belong to the open file (flock, F_OFD_SETLK), if no other descriptor refers to the same open
-// file.
+// OwnedDescriptor: closes a file descriptor in its destructor. If no other descriptor refers to the
+// same open file, the close also releases the file's locks (flock, F_OFD_SETLK).
 //
 // Not thread-safe.
 #pragma once
@@ -13,8 +12,8 @@ namespace baton {
 
 class OwnedDescriptor {
  public:
-  /// `value`: an open descriptor, which this object owns from now on. Below 0: there is no
-  /// descriptor, and nothing is closed. A moved-from object has -1.
+  /// `value`: an open descriptor, which this object owns from now on. If `value` is below 0, there
+  /// is no descriptor, and nothing is closed. After a move, the object that was moved from has -1.
   explicit OwnedDescriptor(int value) : value_(value) {}
   OwnedDescriptor(OwnedDescriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
   ~OwnedDescriptor() {

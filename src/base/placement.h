@@ -1,8 +1,8 @@
 // Placement: an operator's rules about which nodes may lead which shards, as plain values.
 //
-// A node has labels: names with one value each. The label `node` is the node's id. If the node has
-// a zone, the label `zone` is this zone. The other labels come from the node's options, or from an
-// operator while the node runs (node_change.h).
+// A node has labels. A label is a name with one value. The label `node` is the node's id. If the
+// node has a zone, its label `zone` is that zone. The other labels come from the node's options, or
+// from an operator while the node runs (node_change.h).
 //
 // Pure; any thread.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace baton {
 
-// Bounds of rules. All nodes keep the rules in memory, and `config` holds them in etcd.
+// Bounds of rules and labels. All nodes keep the rules in memory, and `config` holds them in etcd.
 inline constexpr std::size_t kMaxPlacementRules = 64;
 inline constexpr std::size_t kMaxShardRanges = 256;  ///< in a rule
 inline constexpr std::size_t kMaxPreferences = 8;    ///< in a rule
@@ -38,27 +38,27 @@ inline constexpr std::string_view kZoneLabel = "zone";
 /// The labels' values by the labels' names.
 using Labels = std::map<std::string, std::string>;
 
-/// Whether a label may have this name: 1 to kLongestLabel lower-case ASCII letters, digits, '-',
-/// '_', '.' or '/', and the first one is a letter or digit.
+/// Whether a label may have this name. A valid name has 1 to kLongestLabel lower-case ASCII
+/// letters, digits, '-', '_', '.' and '/', and begins with a letter or digit.
 bool IsLabelName(std::string_view name);
 /// The rule of IsLabelName in words, for error messages.
 inline constexpr const char* kLabelNameRule =
     "1 to 63 lower-case letters, digits, '-', '_', '.' and '/', beginning with a letter or digit";
-/// Returns OK if these may be a node's labels: at most kMaxLabels, with valid names (neither `node`
-/// nor `zone`), and with values that are names (IsName). Otherwise returns kInvalidArgument with
-/// the reason.
+/// Returns OK if a node may have these labels. There are at most kMaxLabels. All names are valid
+/// (IsLabelName), and none is `node` or `zone`. All values are names (IsName in text_rules.h).
+/// Otherwise returns kInvalidArgument with the reason.
 Status CheckLabels(const Labels& labels);
 
-/// Holds for a node if the node's label `label` has one of the `values`. Never holds for a node
-/// without this label.
+/// A condition on a node: the node's label `label` has one of the `values`. A node without this
+/// label does not meet the condition.
 struct LabelTerm {
   std::string label;
   std::vector<std::string> values;
   friend bool operator==(const LabelTerm&, const LabelTerm&) = default;
 };
-/// A node fits if all terms hold for it. Without terms every node fits.
+/// A node fits if it meets all conditions. Without conditions, every node fits.
 using LabelTerms = std::vector<LabelTerm>;
-/// For messages: "zone=a|b, disk=ssd"; "any node" without terms.
+/// Returns words for messages, such as "zone=a|b, disk=ssd"; "any node" if there are no terms.
 std::string TermWords(const LabelTerms& terms);
 
 /// Shards `first` to `last`, both included.
@@ -69,31 +69,32 @@ struct ShardRange {
 };
 
 /// One rule. For each shard, only one rule of the group counts: the first rule whose `shards`
-/// include the shard.
+/// include this shard.
 struct PlacementRule {
-  /// The rule's shards; empty: all shards. A range may lie beyond the group's last shard.
+  /// The rule's shards; empty: all shards. A range may reach beyond the group's last shard.
   std::vector<ShardRange> shards;
-  LabelTerms require;  ///< only a node that fits may begin to lead
-  /// In which order the nodes that `require` allows are chosen: first those that fit prefer[0],
-  /// then those that fit prefer[1], and so on, and last those that fit no preference.
+  LabelTerms require;  ///< only nodes that fit may begin to lead these shards
+  /// The order in which the nodes that fit `require` are chosen: first those that fit prefer[0],
+  /// then those that fit prefer[1], and so on. Nodes that fit no preference come last.
   std::vector<LabelTerms> prefer;
-  /// How many nodes stand by for each of the shards, at most kMaxStandbys.
+  /// How many nodes stand by for each of the shards; at most kMaxStandbys.
   std::uint32_t standbys = 0;
-  /// A label. The nodes that may lead or stand by for a shard are chosen so that as few of them as
-  /// possible share a value of this label. Nodes without the label count as if they shared a value.
-  /// Empty: no label matters. A label is allowed only if `standbys` is above 0. `node` is never
-  /// allowed.
+  /// The name of a label; empty: no label matters. A shard's replicas (core/standbys.h) are chosen
+  /// so that as few of them as possible have the same value of this label. Nodes without the label
+  /// count as if they had the same value. The label is never `node`. It is allowed only if
+  /// `standbys` is above 0.
   std::string spread = {};
-  bool CountsFor(ShardId shard) const;  ///< ignores earlier rules
+  bool CountsFor(ShardId shard) const;  ///< whether `shards` include it; ignores earlier rules
   friend bool operator==(const PlacementRule&, const PlacementRule&) = default;
 };
-/// A group's rules, in their order. Any node may lead a shard for which no rule counts.
+/// A group's rules, in their order. If no rule counts for a shard, any node may lead the shard.
 using Placement = std::vector<PlacementRule>;
 
-/// Returns OK if the rules keep to the bounds and to the comments of PlacementRule, and have valid
-/// names, values (IsName) and ranges (first <= last < kMaxShards). Each term needs a value, and
-/// each preference a term. In one LabelTerms, each label has at most one term. Otherwise returns
-/// kInvalidArgument with the first fault ("rule 2: require: 'Zone' is not a valid ...").
+/// Returns OK if the rules keep to the bounds above, to the comments of PlacementRule, and to these
+/// rules: names are valid (IsLabelName), values are names (IsName), and ranges have first <= last <
+/// kMaxShards. Each term has a value, each preference has a term, and the terms of one LabelTerms
+/// have different labels. Otherwise returns kInvalidArgument with the first fault ("rule 2:
+/// require: 'Zone' is not a valid ...").
 Status CheckPlacement(const Placement& placement);
 
 }  // namespace baton

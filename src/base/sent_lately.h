@@ -1,8 +1,7 @@
 // SentLately: how many bytes each caller sent within the last seconds, and by how much this
-// process's memory grew meanwhile. It keeps both in steps of time, so that a long time costs no
-// more memory than a short one. A step knows at most 2 * kMaxCallers callers. If more callers send
-// in a step, the step keeps only the kMaxCallers that have sent most in it so far, and forgets what
-// the others sent in it.
+// process's memory grew meanwhile. Time is divided into steps. A step has at most 2 * kMaxCallers
+// callers. If more callers send in a step, the step forgets all except the kMaxCallers callers that
+// have sent most in this step so far.
 //
 // One thread at a time. A ReceiveBudget owns it.
 #pragma once
@@ -23,24 +22,25 @@ class SentLately {
   static constexpr std::size_t kMaxCallers = 4'096;
 
   /// `kept`: for how long a step is kept after its end. `step`: the length of a step; 0: each Add
-  /// is a step.
+  /// begins a step.
   SentLately(Duration kept, Duration step) : kept_(kept), step_(step) {}
 
-  /// `sent`: what callers have sent since the last Add. `resident`: the process's memory now, in
-  /// bytes; 0: not known. REQUIRES: `now` never goes back.
+  /// `sent`: the bytes that callers have sent since the last Add. `resident`: the process's memory
+  /// now, in bytes; 0: not known. REQUIRES (not checked): `now` never goes back.
   void Add(TimePoint now, std::int64_t resident, const SentByCaller& sent);
 
-  /// Returns by how many bytes the process's memory at the last Add is above its smallest value in
-  /// the steps that ended at most `within` before that Add. 0 before the first Add, or if the
-  /// memory at the last Add is not known. REQUIRES (not checked): within <= kept.
+  /// Returns by how many bytes the process's memory grew. Compares the memory at the last Add with
+  /// the smallest memory in the steps that ended at most `within` before that Add. The result is 0
+  /// before the first Add, or if the memory at the last Add is not known. REQUIRES (not checked):
+  /// within <= kept.
   std::int64_t Growth(Duration within) const;
-  /// Returns how many bytes each caller sent in the steps that ended at `since` or later. Such a
-  /// step counts as a whole, even if it began earlier.
+  /// Returns how many bytes each caller sent in the steps that ended at `since` or later. Each of
+  /// these steps counts as a whole, even if it began earlier.
   SentByCaller SentSince(TimePoint since) const;
 
-  /// Forgets what this caller has sent so far.
+  /// Forgets the bytes that this caller has sent so far.
   void Forget(const std::string& caller);
-  /// Forgets everything.
+  /// Forgets all bytes, and how memory grew.
   void Clear() { steps_.clear(); }
 
  private:

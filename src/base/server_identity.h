@@ -1,5 +1,5 @@
-// ServerIdentity: the certificate that our servers show, and the authorities whose clients they
-// serve. Both can be replaced while the servers run. New connections use the new texts; open
+// ServerIdentity: the certificate that our servers show, and the authorities (CAs) whose clients
+// they serve. Both can be replaced while the servers run. New connections use the new texts; open
 // connections go on.
 //
 // Thread-safe; waits only for a short lock.
@@ -17,20 +17,20 @@ namespace baton {
 class ServerIdentity {
  public:
   struct Pems {
-    PemTexts texts;                       ///< ca: the authorities of clients' certificates
-    std::uint64_t generation = 0;         ///< 1 at first, and one more after each Set that is OK
+    PemTexts texts;                       ///< `ca`: the authorities of clients' certificates
+    std::uint64_t generation = 0;         ///< 1 at first; each Set that returns OK adds 1
     std::shared_ptr<ssl_ctx_st> context;  ///< made from `texts` (ServerContext)
   };
 
-  /// kInvalidArgument: certificate or key is missing, `clients` is kAsk or kRequire and there is no
-  /// CA, or ServerContext refuses the texts.
+  /// kInvalidArgument: `texts` has no certificate or no key, ServerContext (pem.h) refuses `texts`,
+  /// or `texts` has no CA although `clients` is kAsk or kRequire.
   static Result<std::shared_ptr<ServerIdentity>> Create(PemTexts texts, ClientCertificates clients);
 
-  /// Replaces the texts for new connections. Errors: as for Create; the earlier texts then stay. If
-  /// two threads call it at once, the texts of either call may stay.
+  /// Replaces the texts for new connections. Errors: as for Create; then the earlier texts stay. If
+  /// two threads call Set at once, the texts of either call may stay.
   Status Set(PemTexts texts);
 
-  /// Returns the texts that new connections use now; never null, and never changed later.
+  /// Returns the texts that new connections use now. The result is never null, and never changes.
   std::shared_ptr<const Pems> Get() const;
   ClientCertificates clients() const { return clients_; }
 

@@ -5,7 +5,7 @@
 
 namespace baton {
 
-/// gRPC's name of a status code: "OK", "UNAVAILABLE", ...; "OTHER" if unknown.
+/// Returns gRPC's name of a status code, such as "OK" or "UNAVAILABLE"; "OTHER": unknown code.
 const char* StatusCodeName(int code);
 
 }  // namespace baton

@@ -10,11 +10,11 @@
 
 namespace baton {
 
-/// Writes RFC 3339 in UTC, rounded down to milliseconds, such as 2026-01-02T03:04:05.678Z.
+/// Returns the time in RFC 3339 and UTC, rounded down to milliseconds: 2026-01-02T03:04:05.678Z.
 std::string Timestamp(std::chrono::system_clock::time_point time);
 
-/// Reads RFC 3339 in UTC with whole seconds, exactly in the form 2027-01-01T00:00:00Z. nullopt: the
-/// text has another form, or there is no such date or time.
+/// Reads a time in exactly the form 2027-01-01T00:00:00Z (RFC 3339, UTC, whole seconds). nullopt:
+/// the text has another form, or there is no such date or time.
 std::optional<std::chrono::sys_seconds> TimeNamed(std::string_view text);
 
 }  // namespace baton

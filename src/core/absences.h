@@ -1,20 +1,19 @@
 // Absences: for how long each node has been away, as this node sees it. FailoverPolicy::kAfter
-// needs these times.
+// (facts.h) needs these times.
 //
-// A node that is away longer than the group's failover delay loses its claim on the shards that it
-// led. If it comes back earlier, it may take them all back. A new absence begins only after a stay
-// of a whole delay. After a shorter stay, the first absence goes on, unless it was forgotten before
-// the stay (see below). So a process that crashes again and again loses its shards as well.
+// If a node is away longer than the group's failover delay, other nodes may claim the shards that
+// it led. If the node comes back earlier, it may take them all back. A new absence begins only
+// after a stay of a whole delay. After a shorter stay, the earlier absence goes on, except if it
+// was forgotten before that stay. So a process that crashes again and again also loses its shards.
 //
-// Each node measures the absences of others by its own clock. A stay counts from the earliest time
-// at which it can have begun, so that late news does not make a long stay look short. A node that
-// was never seen counts as away from the time of NoteComplete. So nodes may differ about the end of
-// a delay. Therefore the first node that sees the delay end writes `ripe/<node>`, and all nodes
-// follow this mark (ripe_marks.h).
+// Each node measures the absences of other nodes by its own clock. A stay counts from the earliest
+// time at which it can have begun. A node that was never seen counts as away since NoteComplete. So
+// nodes may differ about the end of a delay. Therefore the first node that sees the delay end
+// writes `ripe/<node>`, and all nodes follow this mark (ripe_marks.h).
 //
-// Remembers 4,096 nodes that are away. Beyond that it forgets those that have been away for
-// longest. After that, each node that it does not know counts as away from the time at which the
-// latest forgotten absence began. So a delay may seem to end later than it does, but never earlier.
+// Remembers 4,096 nodes that are away. If there are more, forgets those that have been away for
+// longest. From then on, each unknown node counts as away since the latest forgotten absence began.
+// So a delay may seem to end later than it does, but never earlier.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -37,21 +36,21 @@ class Absences {
   /// longer than any delay. REQUIRES (not checked): for each node, calls of NoteBegan and NoteEnded
   /// alternate, and NoteBegan comes first.
   void NoteBegan(const NodeId& node, TimePoint earliest, TimePoint now);
-  /// At `now` this node saw that a session of `node` had ended. `delay`: the group's failover delay
-  /// now. Forgets nodes that have been away for 25 h, which is longer than any delay that can be
-  /// set.
+  /// At `now` this node saw that a session of `node` had ended. `delay`: the group's present
+  /// failover delay. Forgets nodes that have been away for 25 h, longer than any allowed delay.
   void NoteEnded(const NodeId& node, Duration delay, TimePoint now);
 
   /// The time from which other nodes may claim the shards that `node` led and has not taken back.
-  /// It is `delay` after one of these times:
+  /// This is `delay` after one of these times:
   ///  - If `node` is away: when its absence began.
-  ///  - If `node` is here: when this node saw it come.
-  ///  - If `node` was never seen, or was forgotten: when NoteComplete was called. If absences were
-  ///    forgotten for lack of room, and the latest of them began after that call: when it began.
-  ///    Before NoteComplete the result is TimePoint::max().
+  ///  - If `node` is here: when this node saw its session begin.
+  ///  - If `node` is unknown (never seen, or forgotten): when NoteComplete was called, or when the
+  ///    latest absence began that was forgotten for lack of room. The later time counts. Before
+  ///    NoteComplete, the result is TimePoint::max().
   TimePoint OverAt(const NodeId& node, Duration delay) const;
-  /// The same for a node that is here, but can't take its shards back: `delay` after its last
-  /// absence began, as if it had not come. If no absence of `node` is known: the same as OverAt.
+  /// Like OverAt, for a node that is here but can't take its shards back. This is `delay` after its
+  /// last absence began, as if the node had not come. If no absence of `node` is known, the result
+  /// is that of OverAt.
   TimePoint OverInVain(const NodeId& node, Duration delay) const;
 
  private:
@@ -64,7 +63,7 @@ class Absences {
   };
   std::map<NodeId, Seen> seen_;
   std::set<std::pair<TimePoint, NodeId>> away_;  ///< the nodes that are away, by time
-  /// Of the absences that were forgotten for lack of room, the latest began at this time.
+  /// When the latest of the absences began that were forgotten for lack of room.
   TimePoint forgotten_ = TimePoint::min();
   TimePoint known_since_ = TimePoint::max();
 };

@@ -1,5 +1,5 @@
-// ApplicationPresence: whether the application is there. This can change if the application is in
-// another process, or if a watchdog watches it. Any other application is always kAttached.
+// ApplicationPresence: whether the application is there. The state can change if the application is
+// another process, or if a watchdog watches this process. Otherwise it is always kAttached.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -14,7 +14,7 @@ namespace baton::core {
 
 class ApplicationPresence {
  public:
-  /// An external application is absent at first.
+  /// An external application (another process) is kAbsent at first. Any other is kAttached.
   explicit ApplicationPresence(bool external)
       : state_(external ? ApplicationState::kAbsent : ApplicationState::kAttached) {}
 
@@ -29,15 +29,14 @@ class ApplicationPresence {
 
   struct Change {
     ApplicationState to = ApplicationState::kAttached;
-    std::optional<Duration> detached_for;  ///< unset: it was not kDetached before the change
+    std::optional<Duration> detached_for;  ///< unset: the state before was not kDetached
   };
-  /// Returns the newest change since the last call; nullopt: there was no change. Older changes are
-  /// lost.
+  /// Returns the newest change since the last call, and forgets older ones. nullopt: no change.
   std::optional<Change> TakeChange() { return std::exchange(change_, std::nullopt); }
 
   ApplicationState state() const { return state_; }
   bool absent() const { return state_ == ApplicationState::kAbsent; }
-  /// When the application last ceased to be kAbsent; TimePoint{}: it never has.
+  /// When the state last changed from kAbsent to another one; TimePoint{}: never.
   TimePoint there_since() const { return there_since_; }
 
  private:

@@ -1,60 +1,62 @@
 // Balancer: the elected node plans moves of shards. Each shard's leader later transfers the shard
 // to the move's target.
 //
-// Every node has a Balancer. Only one of them plans moves: that of the node which the `balancer`
-// record names. Below, "the balancer" is that node. The other nodes note which shards moved, in
-// case they are elected. The balancer writes moves, and deletes the policy of an operator's
-// `rebalance apply` that is done. It never writes a shard's record.
+// Every node has a Balancer, but only one of these plans moves: that of the node that the
+// `balancer` record names. Below, "the balancer" is that node. The other nodes note which shards
+// moved, because they may be elected later. The balancer writes moves. When an operator's
+// `rebalance apply` is done, the balancer deletes the policy of this order. No balancer writes a
+// shard's record.
 //
-// While nobody has the role, live nodes claim it one after another, in the order of their ids. The
-// first member that does not drain claims at once, and each further one 300 ms after the one before
-// it. A node in Node::Drain or Node::Stop claims nothing. A node that an operator drains, or that
-// is not healthy, claims at the same time as the next member by id that does not drain. Nobody
-// replaces a `balancer` record of a newer schema. If a claim is refused and there is still no
-// balancer, the node claims again 300 ms later.
+// While nobody has the role, live nodes claim it one after another, in the order of their ids. Of
+// the members that do not drain, the first claims at once, and each further one 300 ms after the
+// one before it. A member that an operator drains, or that is not healthy, claims together with the
+// next member by id that does not drain. A node in Node::Drain or Node::Stop claims nothing. If a
+// `balancer` record has a newer schema, nobody replaces it. If a claim is refused and there is
+// still no balancer, the node claims again 300 ms later.
 //
 // The balancer plans a rebalance when all these conditions hold:
-//  - There is no vacancy, and no shard is kept for its owner or waits for it
-//    (AssignmentOfView::owners_awaited). A shard that AssignmentFrom leaves out is no vacancy.
+//  - There is no vacancy, and AssignmentOfView::owners_awaited is false. A shard that
+//    AssignmentFrom leaves out is no vacancy.
 //  - The imbalance has lasted rebalance_delay, and the membership has been quiet for as long.
-//  - The group does not pause moves.
+//  - No operator has paused balance.
 //
 // A rebalance leaves out three kinds of shards:
-//  - Those in their cooldown.
-//  - Those that came to their leader because a callback failed, or took too long, on another node.
-//  - Those whose leaders died soon after they began to lead, at least kDeathsBeforeWaiting times in
-//    a row. They may be moved again once they have proven harmless (DeathBackoff::LongFrom).
+//  - Shards in their cooldown.
+//  - Shards that came to their leader because a callback failed, or took too long, on another node.
+//  - Shards whose leaders died soon after they began to lead, at least kDeathsBeforeWaiting times
+//    in a row. These may be moved again once they have proven harmless (DeathBackoff::LongFrom).
 //
-// The balancer has other reasons for moves, which leave out none of these shards:
-//  - `rebalance apply` needs only the first condition, so it goes on in a pause. It is done once no
-//    move is in flight and there is nothing to move, or nothing but shards whose moves failed
+// For the following reasons, the balancer also moves shards of these three kinds:
+//  - `rebalance apply`: needs only the first condition, so it goes on in a pause. It is done once
+//    no move is in flight, and nothing is left to move except shards whose moves failed
 //    (failed_targets.h). If an operator cancels it, the balancer deletes the moves with the reason
-//    `rebalance` that are not prepared yet. A balancer that was elected later does not.
-//  - A drain needs none of the conditions.
-//  - If a placement rule forbids a shard's leader, the shard moves away. This needs only that there
-//    is no vacancy. While a member drains, it does not even need that.
+//    `rebalance` that are not prepared yet. A balancer that is elected after the cancellation does
+//    not.
+//  - A drain: needs none of the conditions.
+//  - A placement rule forbids a shard to its leader: needs only that there is no vacancy. While
+//    some member drains, it does not need that either.
 //
-// If a target failed to prepare a shard that must leave its node, the shard goes to another target.
-// A shard that need not leave stays where it is for a while (failed_targets.h). No plan replaces a
-// move that can still be carried out (View::LiveMove). If the failover policy keeps the shards of a
-// stopping node, none of them moves.
+// If a target failed to prepare a shard that must leave its node, the balancer chooses another
+// target. A shard that need not leave its node stays there for a while (failed_targets.h). No plan
+// replaces a move that can still be carried out (View::LiveMove). If a node stops and the failover
+// policy keeps its shards, none of them moves.
 //
-// The moves in flight are limited. For this limit, rebalance_delay and the cooldown, the balancer
-// asks MoveLimitsOf each time that it decides. All moves that can be carried out count as in
-// flight, also those that others planned. The balancer plans nothing before a quarter of the limit
+// The number of moves in flight is limited. For each decision, MoveLimitsOf (move_limits.h) gives
+// this limit, rebalance_delay and the cooldown. All moves that can be carried out count as in
+// flight, also those that others planned. The balancer plans nothing until a quarter of the limit
 // (at least one move) is free.
 //
 // The balancer deletes moves that can't be carried out (see Counters::voided), and moves that make
-// no progress: planned ones after 1.5 times prepare_timeout, prepared ones after 1.5 times the sum
-// of release_timeout and callback_timeout. These are this node's own options. The time counts from
-// the moment when this node first saw the move in that phase.
+// no progress. A planned move may take 1.5 times prepare_timeout. A prepared move may take 1.5
+// times the sum of release_timeout and callback_timeout. These timeouts are this node's own
+// options. The time begins when this node first sees the move in that phase.
 //
 // While one of its writes of moves or of the policy has no definite outcome, the balancer neither
-// plans nor deletes moves. After the refusal of such a write it writes nothing for 200 ms. Failover
-// never waits for the balancer.
+// plans nor deletes moves. If such a write is refused, the balancer writes nothing for 200 ms.
+// Failover never waits for the balancer.
 //
-// Normally the node that gains a shard reports that the earlier leader was lost. If no node may
-// gain the shard, the balancer reports this loss (orphans.h).
+// Usually the node that gains a shard reports that the earlier leader was lost. If no node may gain
+// the shard, the balancer reports this loss (orphans.h).
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -74,27 +76,28 @@ namespace baton::core {
 
 class Balancer {
  public:
-  /// Since this object exists. A deletion of a move is counted when it is sent, whatever its
-  /// outcome. If it is refused and sent again, it is counted again. Deletions because a `rebalance
-  /// apply` was cancelled are not counted.
+  /// Counts since this object exists. The deletion of a move counts when it is sent, whatever its
+  /// outcome. If it is refused and sent again, it counts again. Deletions because of a cancelled
+  /// `rebalance apply` don't count.
   struct Counters {
     /// Moves deleted because they could not be carried out, in these cases:
     ///  - The move can't be read: it is damaged, or has a newer schema.
-    ///  - The leadership that it ends is not in force.
+    ///  - The leadership that the move ends is not in force.
     ///  - The target is no live member, is the leader itself, or is forbidden by a rule.
-    ///  - The move was declared void, or its target's session that prepared it has ended.
+    ///  - The move was declared void, or the target's session that prepared it has ended.
     ///  - The move is not prepared yet, and the target drains.
-    ///  - The move is not prepared yet and is no operator's transfer, and the target gets nothing
-    ///    for now (NodesThatGetNothing in may_claim.h).
+    ///  - The move is neither prepared nor an operator's transfer, and the target gets nothing for
+    ///    now (NodesThatGetNothing in may_claim.h).
     std::uint64_t voided = 0;
     std::uint64_t timed_out = 0;  ///< moves deleted because they made no progress in time
     std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan
   };
 
-  /// The write with the number `operation` has the definite outcome `outcome`. Ignored if this
-  /// object does not wait for that write. REQUIRES: the view has merged what the write read back.
+  /// The write with the number `operation` has this definite outcome. Ignored if this object does
+  /// not wait for that write. REQUIRES (not checked): the view has merged what the write read back.
   void On(Context& context, OperationId operation, Outcome outcome);
-  /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
+  /// Records what changed in the view. REQUIRES (not checked): every change is passed before the
+  /// next Advance.
   void Note(const View& view, const ViewChanges& changes) {
     outdated_ = outdated_ || changes.any();
     orphans_.Note(view, changes);
@@ -102,21 +105,20 @@ class Balancer {
     moved_.Note(changes);
     suspects_.Note(changes);
   }
-  /// Claims the role if nobody has it. If this node is the balancer, it reports losses, deletes
-  /// moves and plans moves. While the view is not complete or the session is not live, only notes
-  /// which shards moved.
+  /// Claims the role if nobody has it. If this node is the balancer, reports losses, deletes moves
+  /// and plans moves. While the view is not complete or the session is not live, only notes which
+  /// shards moved.
   void Advance(Context& context);
-  /// The session is lost: forgets the writes in flight, the failed targets, how long the group has
-  /// been imbalanced, and that a `rebalance apply` was in force. Keeps the rest: the moves that it
-  /// saw, the time of each shard's last move (for cooldowns), the losses that were reported, and
-  /// the counters.
+  /// The session is lost. Forgets the writes in flight, the failed targets, since when the group
+  /// has been imbalanced, and that a `rebalance apply` was in force. Keeps the moves that it saw,
+  /// the time of each shard's last move (for cooldowns), the losses that were reported, and the
+  /// counters.
   void Clear();
-  /// Gives up the role because the node is stopping. Does nothing if this node does not have the
-  /// role.
+  /// Gives up the role, because this node stops. Does nothing if this node does not have the role.
   void Resign(Context& context);
 
-  /// Whether this node is the balancer: the `balancer` record is in force and names our session,
-  /// and the session is live.
+  /// Whether this node is the balancer: the `balancer` record is in force and names this node's
+  /// session, and the session is live.
   bool Leads(const Context& context) const;
   const Counters& counters() const { return counters_; }
 

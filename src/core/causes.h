@@ -1,6 +1,6 @@
 // Causes: why the assignment gives a shard to a node (baton/cause.h).
 //
-// Nodes, forecasts and plans ask the same functions. Pure; any thread.
+// Nodes, forecasts and plans call the same functions. Pure; any thread.
 #pragma once
 
 #include "baton/cause.h"
@@ -17,13 +17,13 @@ struct Destination {
 };
 
 /// Why the assignment gives the shard to the claim's member. REQUIRES (not checked): `to` is of
-/// this member and shard. Assign has returned the claim, for `input` or for the input as it was
-/// before some of its claims were carried out.
+/// this shard and member. Assign has returned the claim for `input`, or for `input` as it was
+/// before other claims were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedClaim& claim, const Destination& to);
 
 /// Why the shard moves. REQUIRES (not checked): `to` is of this shard and the move's target.
-/// PlanMoves has returned the move, perhaps with another target, for `input` or for the input as it
-/// was before some of its moves were carried out.
+/// PlanMoves has returned the move (perhaps with another target) for `input`, or for `input` as it
+/// was before other moves were carried out.
 Cause CauseOf(const AssignmentInput& input, const PlannedMove& move, const Destination& to);
 
 }  // namespace baton::core

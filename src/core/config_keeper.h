@@ -1,40 +1,37 @@
-// ConfigKeeper: creates the group's `config`, checks it, and puts it back if a bad write replaced
-// it.
+// ConfigKeeper: creates and checks the group's `config`, and puts the config back after a bad
+// write.
 //
-// The config's shard count, hash and cluster id never change while the group has a member. Only
-// `batonctl recover` may write other ones, and only into a group without members. So if a config
-// stops fitting after this node has joined, somebody wrote it by mistake. The write may have left
-// other numbers, unreadable bytes, or no config. A node that was a member before that write goes
-// on. One of these nodes puts the last fitting config back. Its write is guarded by its session and
-// by the bad config's revision. These cases are no mistakes, and halt the node:
-//  - The config has a newer schema: somebody updates the group.
-//  - The config fits no longer because another etcd answers.
-//  - There is a config when the node starts, and it does not fit.
+// While the group has a member, nobody may change the config's shard count, hash or cluster id.
+// (`batonctl recover` needs a group without members.) So if the config ceases to fit meanwhile, a
+// bad write has changed, damaged or deleted the config. Nodes that were members before the bad
+// write go on, and one of them puts the last fitting config back. In these cases the node halts
+// instead:
+//  - The config has a newer schema, because somebody updates the group.
+//  - Another etcd cluster answers.
+//  - The first config that the node sees does not fit.
 //
-// If there is no config when a node starts, the node creates it from its own options. But if other
-// nodes are members, the config was deleted by mistake, and this node waits until they put it back.
-// Without this wait, a node with wrong options could write them into the config. A node that has
-// known a fitting config may create it again even if others are members.
+// If a node starts and the config is absent, the node creates the config from its own options. But
+// while other nodes are members, the node waits until they put the config back.
 //
-// Until a bad config is put back, nobody claims or transfers shards. The reason: just before the
-// bad write, an operator may have written settings that forbid this.
+// While the config is bad or absent, nobody claims or transfers shards.
 //
-// A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad. It halts if a full read still shows the config bad, and that read began
-// kConfigPatience or more after this node first saw this bad config. After each further bad write,
-// this time begins again. There are three other cases:
-//  - A recovery has closed the group: the node halts at once.
-//  - The config is absent: the node creates it again, and does not halt.
-//  - Another etcd answers, or the config has a newer schema: the node halts at once.
+// A node that is between two sessions opens no session while the config is bad or absent:
+//  - If another etcd cluster answers, the config has a newer schema, or a recovery has closed the
+//    group, the node halts at once.
+//  - If the config is absent, the node creates the last fitting config again, even if others are
+//    members.
+//  - If the config is bad in another way, the node waits for kConfigPatience (options.h), and for
+//    as long again after each further bad write. The node halts if a full read that began after
+//    this wait still shows a bad config.
 //
-// A config that was put back is another incarnation of the store for the followers of routes
-// (StoreIncarnationOf), so each follower gets all routes again, once. A config with settings that
-// an operator changed is the same incarnation.
+// A config that was put back counts as another incarnation of the store (StoreIncarnationOf in
+// runtime/route_feed.h), so followers of routes get all routes again, once. An operator's change of
+// settings does not count as another incarnation.
 //
-// Usually only one node writes for each bad config. The first live member by id writes at once, and
-// each next one waits 100 ms longer, up to 5 s. The first write ends the wait of all. If a bad
-// write follows another one within 10 min, all members first wait for a second. Each further bad
-// write in such a row doubles this wait, up to a minute.
+// The first live member by id puts the config back at once. Each further member waits 100 ms longer
+// than the member before it, up to 5 s, so usually only one writes. If a bad write follows another
+// bad write within 10 min, each of these waits is 1 s longer. Each further bad write in such a row
+// doubles this second, up to 1 min.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -54,19 +51,19 @@ class ConfigKeeper {
  public:
   /// The etcd that answers has this cluster id; 0: not known.
   void NoteCluster(std::uint64_t id) { cluster_id_ = id; }
-  /// The keeper's write has a definite outcome. The keeper writes nothing more for kMaxRetryPause,
-  /// unless another bad config comes.
+  /// The keeper's write has a definite outcome. After that the keeper writes nothing for
+  /// kMaxRetryPause. Another bad config ends this pause.
   void On(TimePoint now);
   /// The session is lost, and PendingWrites has dropped the keeper's write.
   void Clear() { in_flight_ = false; }
 
-  /// Checks the config, and creates it or puts it back. Returns why the node must halt
-  /// (kFailedPrecondition); nullopt: the node can go on. REQUIRES (not checked): the view is
+  /// Checks the config. If needed, creates the config or puts it back. Returns why the node must
+  /// halt (kFailedPrecondition); nullopt: the node can go on. REQUIRES (not checked): the view is
   /// complete.
   std::optional<Error> Advance(Context& context);
 
-  /// Whether there was a config that fitted at the last Advance; false before the first one. While
-  /// it is false, no session may open.
+  /// Whether the last Advance found a config that fits; false before the first Advance. While
+  /// fits() is false, no session may open.
   bool fits() const { return fits_; }
   /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision incarnation() const { return known_ ? known_->Incarnation() : Revision{}; }
@@ -86,13 +83,13 @@ class ConfigKeeper {
   bool fits_ = false;
   std::optional<ConfigFact> known_;  ///< the last config that fitted
   bool in_flight_ = false;
-  TimePoint not_before_{};     ///< when it may write again after an answer
-  bool said_missing_ = false;  ///< logged that the members have to put the config back
+  TimePoint not_before_{};     ///< when the keeper may write again
+  bool said_missing_ = false;  ///< logged that this node waits for the members
 
   std::optional<Revision> bad_;  ///< of the config that does not fit; 0: it was deleted
   TimePoint bad_since_{};
   TimePoint last_bad_{};
-  int bad_in_a_row_ = 0;  ///< up to a bound
+  int bad_in_a_row_ = 0;  ///< up to kMaxInARow
 };
 
 }  // namespace baton::core

@@ -1,5 +1,5 @@
-// Context: what the core lends its parts during one step. No part keeps it, or a reference from it,
-// after the step.
+// Context: what the core lends its parts during one step. After the step, no part keeps the context
+// or a reference from it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace baton::core {
 
-/// The answer to operators while the view is not complete.
+/// The error that operators get while the view is not complete.
 inline const Error kNoView{ErrorCode::kUnavailable, "this node's view is not complete yet"};
 
 struct Context {
@@ -33,23 +33,24 @@ struct Context {
   /// The node halted or finished in an earlier step. A write that is submitted now is sent once,
   /// and not again if its outcome is unknown.
   bool ended = false;
-  /// Always kAttached, except if the application is another process, or if a watchdog watches this
-  /// process.
+  /// Can differ from kAttached only if the application is another process, or if a watchdog watches
+  /// this process.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }
   bool live() const { return session.live(now); }
   /// The wall clock's time; WallTime{}: unknown.
   WallTime wall() const { return options.wall_clock ? options.wall_clock() : WallTime{}; }
-  /// The tally for a record of the shard that this node writes now.
+  /// The DeathTally (base/facts.h) for the shard's next record, if this node writes the record now.
   DeathTally Tally(ShardId shard) const { return view.NextTally(shard, now, wall()); }
   bool attached() const { return application == ApplicationState::kAttached; }
   void Do(Action action) { actions.push_back(std::move(action)); }
   /// Asks for the next step at `at` or earlier.
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  /// Sends the write, and returns its number. If the outcome is unknown, PendingWrites sends it
-  /// again, until the outcome is definite or the write is dropped, for example because the session
-  /// is lost. The core passes only a definite outcome on to `owner`.
+  /// Sends the write, and returns its operation number. If the outcome is unknown, PendingWrites
+  /// sends the write again. That ends when the outcome is definite, or when the write is dropped,
+  /// for example because the session is lost. `owner` gets the outcome once it is definite, and no
+  /// earlier answers.
   OperationId Submit(WriteOwner owner, Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, owner, std::move(write), actions);

@@ -1,17 +1,17 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
-// Step(now, event) records the event, and settles what an answer to a write or the return of a
-// callback means for the session and the shards concerned. Then it looks at the whole state and
-// decides everything else. So late, repeated and reordered events do no harm. A second Tick at the
-// same time changes nothing, with one exception: a large change of standbys takes several steps
+// Step(now, event) records the event. If the event answers a write, or a callback has returned,
+// Step settles what that means for the session and the shards. Then Step looks at the whole state
+// and decides everything else. So late, repeated and reordered events do no harm. A second Tick at
+// the same time changes nothing, with one exception. A large change of standbys takes several steps
 // (View::ContinueStandbys), and each of them asks for the next step at once. Step returns ordered
 // actions and the time of the next step. The core never touches network, disk, clock, threads or
 // randomness: `now` is an argument, and CoreOptions has functions for random numbers and the wall
 // clock.
 //
-// After the node has halted or finished, Step still merges facts, and refuses each request. The
-// node writes nothing more. A halted node only revokes its lease, unless an application in another
-// process may still act on its shards.
+// After the node has halted or finished, Step still merges facts, but refuses each request and
+// writes nothing more. A halted node revokes its lease. But if an application in another process
+// may still act on the node's shards, the node lets the lease expire.
 //
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //
@@ -47,16 +47,15 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// Processes one event. REQUIRES (not checked): `now` is not before the last step's.
+  /// Processes one event. REQUIRES (not checked): `now` is not before the last step's `now`.
   Output Step(TimePoint now, const Event& event);
 
   // The runtime shows these to operators. References are valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
-  /// The parts of the view that the last step changed. Its lists may be unsorted, and may have an
-  /// entry twice (ViewChanges::Add). After a step that halted the node, no step reports changes
-  /// until one has returned Finished. The next step then reports all changes that were not reported
-  /// yet.
+  /// The parts of the view that the last step changed. The lists may be unsorted, and may have an
+  /// entry twice (ViewChanges::Add). From the step that halts the node until a step has returned
+  /// Finished, changes are held back. The step after that one reports all of them.
   const ViewChanges& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return work_.leaderships(); }
@@ -71,22 +70,22 @@ class Core {
   bool draining() const { return !lifecycle_.running(); }
   /// Whether a step has returned Finished.
   bool finished() const { return lifecycle_.finished(); }
-  /// Whether the session's deadline has passed, even before the step that notices it. False if
-  /// there is no session, and before its first confirmed renewal.
+  /// Whether the session's deadline has passed, even if no step has noticed that yet. False without
+  /// a session, and before the session's first confirmed renewal.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }
-  /// The state of an application in another process, or of one that a watchdog watches. Otherwise
-  /// always kAttached.
+  /// The state of an application that is another process, or that a watchdog watches. Any other
+  /// application is always kAttached.
   ApplicationState application() const { return application_.state(); }
   /// How many damaged records this node has seen: see RecordNews::damaged.
   std::uint64_t damaged_records() const { return work_.news().damaged(); }
-  /// The highest revision of the store that a definite answer to a write or confirmation of this
-  /// node showed, also in earlier runs (CoreOptions::highest_committed); 0: unknown.
+  /// The highest revision of the store that definite answers to this node's writes and
+  /// confirmations showed. Includes earlier runs (CoreOptions::highest_committed). 0: unknown.
   Revision highest_committed() const { return commits_.highest(); }
   /// How many writes have no definite outcome yet. Does not count the session's own writes.
   std::size_t pending_writes() const { return writes_.size(); }
-  /// Every change up to this revision is known, from the watch or from a read of everything.
+  /// This node knows every change up to this revision, from the watch or from a read of everything.
   Revision watch_proven() const { return watch_.reached(); }
   /// ConfigFact::Incarnation of the last config that fitted; 0: no config has fitted yet.
   Revision config_incarnation() const { return config_.incarnation(); }
@@ -121,10 +120,10 @@ class Core {
   void CheckStore(Context& context);
   void CheckApplication(Context& context);
   void CheckConfig(Context& context);
-  /// Whether a session may begin. The application must be there. Also, the view must have been
-  /// read, or the last session must have ended, no earlier than a TTL before the application came.
-  /// The reason: a node without an application reads its view seldom, and a late watch might hide a
-  /// config that does not fit.
+  /// Whether a session may begin. True if the application is there, and the last read of the view
+  /// or the last loss of a session is recent. Recent means: after the application came, or at most
+  /// a TTL before. Reason: without an application the view is read seldom, and a late watch might
+  /// hide a bad config.
   bool WantsSession() const {
     const TimePoint known = std::max(view_.read_at(), session_.lost_at());
     return !application_.absent() && known >= application_.there_since() - Duration(options_.ttl);
@@ -132,8 +131,8 @@ class Core {
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
-  /// Returns true if it is enough to read the view every kAuditEvery. Otherwise the view must be
-  /// read every TTL. Asks for the store's revision if this node has no application.
+  /// Returns true if a read of the view every kAuditEvery is enough; false: the view must be read
+  /// every TTL. May ask for the store's revision if this node has no application.
   bool ComparesWatch(Context& context);
   /// Tells the other parts which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);

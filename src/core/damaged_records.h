@@ -19,13 +19,13 @@ class DamagedRecords {
   struct Damage {
     std::optional<SessionRef> last_leader{};  ///< see View::LastKnownLeader
     TimePoint since{};                        ///< see View::DamagedSince
-    /// When this node knew, from the watch or a read, of both the damage and the end of the session
-    /// of last_leader. Max: that session lives, or last_leader is not known.
+    /// When this node had learnt of both the damage and the end of last_leader's session. Max: the
+    /// session lives, or last_leader is not known.
     TimePoint over_since = TimePoint::max();
   };
 
   const std::map<ShardId, Damage>& all() const { return all_; }
-  /// Null if the shard's record is readable.
+  /// Null if the shard's record is readable or absent.
   const Damage* Of(ShardId shard) const {
     const auto found = all_.find(shard);
     return found != all_.end() ? &found->second : nullptr;
@@ -33,13 +33,14 @@ class DamagedRecords {
   /// The nodes of all known last leaders.
   std::set<NodeId> LastLeaders() const;
 
-  /// The record can't be read now. Since the record that was known before, others may have led, so
+  /// The record can't be read now, and others may have led after the last record that was known. So
   /// the last leader is not known. If the shard is in all() already, its damage begins again at
   /// `now`.
   void NoteAfterGap(ShardId shard, TimePoint now) { all_[shard] = {.since = now}; }
-  /// The record can't be read now, and `before` was the record just before it. Its leader becomes
-  /// the last leader. `alive`: the session that `before` names lives. Changes nothing if the shard
-  /// is in all() already: then `before` could not be read either.
+  /// The record can't be read now, and `before` was the record just before. The leader that
+  /// `before` names becomes the last leader. `alive`: the session that `before` names lives.
+  /// Changes nothing if the shard is in all() already, because then `before` could not be read
+  /// either.
   void NoteNext(ShardId shard, const RecordFact& before, bool alive, TimePoint now);
   /// The record can be read, or is absent.
   void NoteReadable(ShardId shard) { all_.erase(shard); }

@@ -1,24 +1,22 @@
-// DeathBackoff: claims of a shard wait if its leaders died soon after they began to lead, several
-// times in a row. So a shard that kills its process does not kill one process after another.
+// DeathBackoff: delays claims of a shard if several of its leaders in a row died soon after they
+// began to lead. So a shard that kills its process does not kill one process after another.
 //
-// The shard's record counts these deaths (DeathTally). Suppose that a leader's session ends less
-// than kShortLeadership after the leadership began, without a handoff. Then the next record counts
-// one death more. An orderly handoff adds nothing. Leaders that follow one another by orderly
-// handoffs form a series. Once a series has led the shard for kShortLeadership, the count is 0,
-// because the shard has proven harmless. After kDeathsBeforeWaiting deaths, nobody claims the shard
-// for up to kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait.
+// The shard's record counts these deaths (DeathTally). A leader's death counts if its session ends
+// without a handoff, less than kShortLeadership after the leadership began. Leaders that follow one
+// another by orderly handoffs form a series. Once a series has led the shard for kShortLeadership,
+// the count is 0 again. After kDeathsBeforeWaiting deaths, nobody claims the shard for up to
+// kFirstClaimWait. Each further death doubles this wait, up to kMaxClaimWait. The constants are in
+// options.h.
 //
-// A death counts for all shards that the process led for less than kShortLeadership, not only for
-// the shard that killed it. Therefore each wait is shortened, by less than a half. The length
-// depends on shard and count (there are 8 lengths). So most of these shards are not claimed
-// together again. When the harmful shard is claimed, its leader dies before it has claimed the
-// shards with longer waits. So this death does not count for them. Soon the harmful shard waits
-// alone.
+// When a process dies, the death counts for every shard that the process had led for less than
+// kShortLeadership. So that these shards are not all claimed together again, each wait is shortened
+// by less than a half. The length of a wait depends on the shard and the count; there are 8
+// lengths. After a few deaths, the harmful shard waits alone.
 //
-// Each node measures the times with its own clock. For a leadership that it did not see begin, it
-// uses the wall-clock time in the record. So nodes may differ, because of a wrong clock or late
-// news. That does no harm: a claim's guards decide who leads, and each wait ends at most
-// kMaxClaimWait after this node knows that the session has ended.
+// Each node measures the times with its own clock. If a node did not see a leadership begin, the
+// node uses the wall-clock time in the record. So nodes may differ. That does no harm: a claim's
+// guards decide who leads. Each wait ends at most kMaxClaimWait after this node knows that the
+// session has ended.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -39,69 +37,69 @@ namespace baton::core {
 
 class DeathBackoff {
  public:
-  /// REQUIRES for all functions (only partly checked): each shard is below `shards`.
+  /// REQUIRES for all functions (partly checked): each shard is below `shards`.
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// The time at which a record with this tally counts as written. If `snapshot` is unset, the
-  /// watch or the answer to a write showed the record. So the record is new, and the time is `now`.
-  /// Otherwise a snapshot showed it, which was read when the wall clock showed `snapshot`. Then the
-  /// record's age is the time from DeathTally::begun to `snapshot`. (If the tally has deaths,
-  /// `begun` may be earlier than the record, because `begun` is then the time when the series of
-  /// leaders began; see DeathTally.) A `begun` in the future counts as new. TimePoint::min():
-  /// `snapshot` or `begun` is WallTime{} (not known), or the age is over an hour.
+  /// The time at which a record with this tally counts as written:
+  ///  - `snapshot` is unset: the watch or the answer to a write showed the record. The record is
+  ///    new, so the result is `now`.
+  ///  - `snapshot` is set: a read of everything showed the record, when the wall clock showed
+  ///    `snapshot`. The record's age is the time from DeathTally::begun to `snapshot`, but not
+  ///    below 0. The result is `now` minus this age. If `snapshot` or `begun` is WallTime{} (not
+  ///    known), or the age is over an hour, the result is TimePoint::min().
+  ///
+  /// If the tally has deaths, `begun` may be earlier than the record (see DeathTally).
   static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
                            TimePoint now);
-  /// kFirst: the record begins a series of leaders. kNext: it goes on with the present series (see
-  /// GoesOn).
+  /// kFirst: the record begins a series of leaders. kNext: the record continues the present series
+  /// (see GoesOn).
   enum class Turn { kFirst, kNext };
   /// The shard has a new record, so its wait is over. `began`: see BeganAt.
   void NoteRecord(ShardId shard, TimePoint began, Turn turn);
   struct End {
     TimePoint seen_at;
-    /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
-    /// as old as the record. Then the end counts as a death if the record is younger than
-    /// kShortLeadership plus the wait after this death. Reason: other nodes that saw the end may
-    /// still be in that wait.
+    /// True: this view saw the session alive, so the end is new. False: the end may be as old as
+    /// the record. Then the end counts as a death if the record is younger than kShortLeadership
+    /// plus the wait after this death.
     bool seen_alive = false;
-    /// The view's knowledge of the leader's member key is at least as new as the record. Otherwise
-    /// the session may be alive but not known yet: the answer to a write can show a record before
-    /// the watch shows its leader.
+    /// True: what the view knows of the leader's member key is at least as new as the record.
+    /// False: the session may be alive but not known yet, because a write's answer can show a
+    /// record before the watch shows the leader.
     bool certain = true;
   };
-  /// The session that the record names has ended. If the shard has to wait now, the wait begins
-  /// with the first certain call for a record; further calls change nothing. After an uncertain
-  /// call the shard waits without an end. This lasts until a certain call sets the end (or finds
-  /// that no wait is needed), or until NoteRecord, NoteNoDeath or NoteOutlived is called. REQUIRES
-  /// (not checked): the record is readable and names a leader.
+  /// The session that the record names has ended. If the shard has to wait now, the first certain
+  /// call for the record sets the end of the wait. Further calls for that record change nothing. If
+  /// an uncertain call comes first, the wait has no end until a certain call decides. A call of
+  /// NoteRecord, of NoteNoDeath, or of NoteOutlived for the session ends each wait. REQUIRES (not
+  /// checked): the record is readable and names a leader.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
-  /// Whether the session's end would count as a death, but no certain call has said so yet.
+  /// Whether an uncertain NoteEnded found a death, and no certain call has decided yet.
   bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader or can't be read: the wait is over.
   void NoteNoDeath(ShardId shard) { Forget(shard); }
-  /// This process lives on after its own session: the end of that session was not a death.
+  /// `session` was a session of this process, which lives on. So the end of `session` is no death.
   /// Remembers the last 8 such sessions.
   void NoteOutlived(const SessionRef& session);
 
   /// The tally for the shard's next record, if it is written now and the wall clock shows `wall`.
   DeathTally Next(ShardId shard, const RecordFact& record, TimePoint now, WallTime wall) const;
-  /// Whether a record with the tally `after` followed one with `before` in order. False if the
-  /// `begun` of `after` is not known. Also false if `after` has no deaths: a series without deaths
-  /// need not be measured.
+  /// Whether a record with the tally `after` continues the series of the record before, which had
+  /// the tally `before`. False if `after` has no deaths or no known `begun`.
   static bool GoesOn(const DeathTally& before, const DeathTally& after);
-  /// How many deaths in a row count against the shard now, including the death of the record's
-  /// leader if that counts. 0 once a series of leaders has led the shard for kShortLeadership.
+  /// How many deaths in a row count against the shard now. Includes the death of the record's
+  /// leader, if that death counts. 0 once a series has led the shard for kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
-  /// When the present series will have led the shard for kShortLeadership, if no leader dies; a
-  /// past time: it has. TimePoint::min(): nobody knows when the series began, and it counts as
-  /// begun long ago.
+  /// The time at which the present series has led the shard for kShortLeadership, if no leader dies
+  /// before. It may be a past time. TimePoint::min(): nobody knows when the series began, so it
+  /// counts as begun long ago.
   TimePoint LongFrom(ShardId shard) const;
-  /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): it need
-  /// not wait. Max: it has to wait, but the end of the session is uncertain.
+  /// Until when nobody claims the shard; a past time: the wait is over. TimePoint::min(): the shard
+  /// need not wait. Max: the shard waits, but the end of the session is uncertain.
   TimePoint WaitsUntil(ShardId shard) const;
-  /// How many shards wait now, also without a known end.
+  /// How many shards wait now, including those whose wait has no known end.
   std::size_t Waiting(TimePoint now) const;
-  /// When the next wait ends; TimePoint::max(): no shard waits, or no end is known.
+  /// When the next wait ends; TimePoint::max(): no shard waits, or no end of a wait is known.
   TimePoint NextEnd(TimePoint now) const;
 
   /// The longest that claims may wait after this many deaths; 0 below kDeathsBeforeWaiting.
@@ -124,7 +122,7 @@ class DeathBackoff {
   std::vector<TimePoint> began_;      ///< by shard: when its present record was written
   std::vector<TimePoint> led_since_;  ///< by shard: when the present series of leaders began
   std::map<ShardId, Ended> ended_;
-  /// When the waits of the shards in ended_ end, also waits that are over.
+  /// When the waits of the shards in ended_ end, including waits that are over.
   std::set<std::pair<TimePoint, ShardId>> waits_;
   std::vector<SessionRef> outlived_;  ///< the last few, oldest first
 };

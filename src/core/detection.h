@@ -1,8 +1,8 @@
 // Detection: how long the death of a shard's leader went unnoticed.
 //
-// If a guard waited for the end of the leader's process, the guard has measured this time. If the
-// leader's lease had to run out, there is only an upper bound. If the node's next process proved
-// the death, nobody knows the time.
+// If a guard (src/runtime/guard) waited for the end of the leader's process, the guard has measured
+// this time. If the leader's lease had to run out, only an upper bound is known. If the node's next
+// process proved the death, nobody knows the time.
 //
 // Pure functions of what this node has seen. Call them on the thread that owns the view: the
 // core's, or a relay's.
@@ -14,17 +14,17 @@
 
 namespace baton::core {
 
-/// For Transition::detect. Set only if all of these hold:
+/// Returns Transition::detect. The result is set only if all of these hold:
 ///  - The transition's reason is kProcessDied: the earlier leader's process was proven dead.
-///  - The watch showed the end of that leader's session, and how long its guard had known of the
-///    death.
+///  - The watch showed the end of that leader's session, and how long that leader's guard had known
+///    of the death.
 ///  - This end left the shard without a leader.
 ///
-/// REQUIRES (not checked): something was merged into the view at `now`, and the transition was read
-/// from the view right afterwards. transition.elect is View::LastGap of the shard at that time.
+/// REQUIRES (not checked): the view merged facts at `now`. The transition was read from the view
+/// right after that, with View::LastGap as transition.elect.
 std::optional<Duration> Detect(const View& view, const Transition& transition, TimePoint now);
 
-/// For Transition::detect_at_most. Set only if all of these hold:
+/// Returns Transition::detect_at_most. The result is set only if all of these hold:
 ///  - The transition's reason is kLeaseExpired: the lease ended without a proof of the leader's
 ///    death.
 ///  - This node's watch showed the end of that leader's session.

@@ -1,5 +1,5 @@
-// The even assignment: every candidate may lead every shard. It reads neither
-// AssignmentInput::pools nor AssignmentShard::standby. Part of assignment.h, which calls it once
+// AssignEvenly, PlanEvenMoves: the assignment in which every candidate (assignment.h) may lead
+// every shard. They ignore pools and standbys. Assign and PlanMoves (assignment.h) call them once
 // for each pool, and once for the shards without a pool. Pure functions.
 #pragma once
 
@@ -9,12 +9,13 @@
 
 namespace baton::core {
 
-/// Like Assign. AssignmentMember::elsewhere is included in the member's `target` and `held`.
-/// Without candidates, all targets are 0.
+/// Like Assign. A member's `target` and `held` include its AssignmentMember::elsewhere. Without
+/// candidates, all targets are 0.
 Assignment AssignEvenly(const AssignmentInput& input);
 
-/// Like PlanMoves. A member that drains or has weight 0 gives all its shards away, unless all
-/// candidates drain: then nothing moves. A move is urgent if its `from` drains or is `forbidden`.
+/// Like PlanMoves. Nothing moves if there are no candidates, or if all candidates drain. Otherwise
+/// a member that drains or has weight 0 gives all its shards away. A move is urgent if its `from`
+/// drains or is `forbidden`.
 std::vector<PlannedMove> PlanEvenMoves(const AssignmentInput& input,
                                        const std::vector<bool>& movable, std::size_t limit);
 

@@ -1,10 +1,10 @@
 // Events: what goes into the core. Actions: what comes out of it.
 //
-// An Event is something that happened: news from etcd, a request, or only that time passed. An
-// Action is something that the runtime must do now; the runtime does the actions of a step in the
-// order given. An answer carries the number of its operation. If the core does not wait for this
-// operation any more, it still takes over the facts and the revision in the answer, and ignores the
-// rest. So late and repeated events do no harm.
+// An event is something that happened: news from etcd, a request, or time that passed. An action is
+// something that the runtime must do now. The runtime does the actions of a step in their order. An
+// event that answers an action has the action's operation number. If the core does not wait for
+// this operation any more, the core uses the facts and the revision in the answer, and nothing
+// else. So late and repeated events do no harm.
 //
 // Plain values; the runtime's loop thread passes them.
 #pragma once
@@ -29,18 +29,18 @@
 
 namespace baton::core {
 
-/// Numbers what the core asks for: from 1, ascending, never used twice by one core. 0: no
-/// operation.
+/// The number of something that the core asks for. The numbers begin at 1 and ascend, and one core
+/// never uses a number twice. 0: no operation.
 using OperationId = std::uint64_t;
-/// Numbers a request of an operator or of the embedding program. Each request is answered exactly
-/// once. The caller chooses the number; the core only returns it.
+/// The number of a request of an operator or of the embedding program. Each request is answered
+/// exactly once. The caller chooses the number, and the answer has the same number.
 using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
 
-/// A read of everything below the group's prefix. The runtime delivers such a read at the start and
-/// after an AuditView. It also does so if etcd has compacted the revision at which the watch had to
-/// go on, or if the watch got a message of another etcd cluster.
+/// A read of everything below the group's prefix. The runtime delivers a SnapshotRead at the start,
+/// and after an AuditView. It delivers another one if etcd has compacted the revision at which the
+/// watch had to go on, or if another etcd cluster answered the watch.
 struct SnapshotRead {
   Snapshot snapshot;
   std::uint64_t cluster_id = 0;  ///< of the etcd that answered; 0: not known
@@ -56,7 +56,7 @@ struct WatchProven {
 /// The answer to an AskRevision.
 struct RevisionAnswered {
   Revision known;     ///< as in the AskRevision
-  Revision revision;  ///< which the store had when etcd answered
+  Revision revision;  ///< the store's, when etcd answered
 };
 struct LeaseGranted {
   OperationId operation = 0;
@@ -66,7 +66,7 @@ struct LeaseGranted {
 };
 struct LeaseRevoked {
   OperationId operation = 0;
-  /// kRefused: the lease does not exist, or etcd denies its revocation, which is not tried again.
+  /// kRefused: the lease does not exist, or etcd refuses to revoke it. The core does not try again.
   Outcome outcome = Outcome::kUnknown;
 };
 struct KeepAliveAnswered {
@@ -75,7 +75,7 @@ struct KeepAliveAnswered {
   std::uint64_t raft_term = 0;
 };
 /// The stream of keepalives ended, or the send failed. `operation` is the last keepalive that was
-/// sent on this stream. If it has no answer yet, it gets none.
+/// sent on this stream. If that keepalive is unanswered, no answer will come.
 struct KeepAliveEnded {
   OperationId operation = 0;
 };
@@ -92,16 +92,16 @@ struct WriteAnswered {
   OperationId operation = 0;
   WriteResult result;
 };
-/// A callback returned. `ok` is false if it threw, or if an external application says that it
-/// failed.
+/// A callback returned. `ok` is false if the callback threw, or if an external application says
+/// that the callback failed.
 struct CallbackReturned {
   OperationId operation = 0;
   ShardId shard;
   bool ok = true;
   std::string error = {};  ///< one line; empty if `ok`
 };
-/// An operator asks for a move of a shard. The answer is AnswerTransfer, with the move as it was
-/// written, or with an error. With `dry_run` nothing is written, and the move's revision is 0.
+/// An operator asks for a move of a shard. The answer is AnswerTransfer, with the written move or
+/// an error. With `dry_run` nothing is written, and the move's revision is 0.
 struct TransferRequested {
   RequestId request = 0;
   ShardId shard;
@@ -123,8 +123,8 @@ struct PolicyRequested {
   LimitsChange limits = {};                ///< of kLimits
   bool dry_run = false;
 };
-/// An operator asks this node to call a failing `acquired` at once. With `dry_run` the node only
-/// checks whether it could. The answer is AnswerRetry.
+/// An operator asks this node to call a failing `acquired` at once. With `dry_run` the node checks
+/// whether that is possible, and calls nothing. The answer is AnswerRetry.
 struct RetryRequested {
   RequestId request = 0;
   ShardId shard;
@@ -136,9 +136,9 @@ struct RetryRequested {
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
-  /// 1 s to 24 h, and longer than the lock delay. Must be set if this change makes the policy
-  /// kAfter. Must not be set if the policy is not kAfter after this change; then the group has no
-  /// delay any more.
+  /// 1 s to 24 h, and longer than the lock delay. Must be set if this change turns another policy
+  /// into kAfter. Must be unset if the policy after this change is not kAfter; then the group has
+  /// no delay any more.
   std::optional<std::chrono::milliseconds> delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};  ///< 0 to 1 h
   std::optional<Placement> placement = {};                   ///< replaces all rules
@@ -165,16 +165,16 @@ struct NodeChangeRequested {
   bool dry_run = false;
   std::string actor;
 };
-/// Whether this node can reach the application that acts on its leaderships. The application is
-/// another process, or it is this process and a watchdog watches it (then never kDetached). Any
-/// other application is always kAttached.
+/// Whether this node can reach the application that acts on its leaderships. An application in this
+/// process is always kAttached. But if a watchdog watches this process, its state can be kAbsent,
+/// too.
 enum class ApplicationState : std::uint8_t {
   /// The application acts on nothing. Its process is proven dead, its last deadline from the node
   /// has passed, or it gave no sign of life in time. This node leads nothing until an application
   /// is attached. The first state if the application is another process.
   kAbsent,
-  /// The process may act until the last deadline that the node sent it, but the node can't reach
-  /// it. So the node gives away nothing that the process may hold, and takes nothing new.
+  /// The node can't reach the application's process, which may act until the last deadline that the
+  /// node sent. So the node gives away no shard that the process may hold, and takes no new shard.
   kDetached,
   /// The node can reach the application. The first state if the application is this process.
   kAttached,
@@ -182,13 +182,13 @@ enum class ApplicationState : std::uint8_t {
 struct ApplicationChanged {
   ApplicationState state = ApplicationState::kAbsent;
 };
-/// The application says whether it can work on shards. While it is not healthy, other nodes take
-/// its shards, and this node stays a member.
+/// The application says whether it can work on shards. While it can't, other nodes take this node's
+/// shards, and this node stays a member.
 struct HealthChanged {
   bool healthy = true;
 };
-/// The application says whether it could at once serve a shard for which this node stands by.
-/// Ignored if `operation` is not that of the present standby.
+/// The application says whether it could at once serve a shard for which this node stands by. The
+/// core ignores this event if `operation` does not belong to the present standby of the shard.
 struct StandbyReadySaid {
   OperationId operation = 0;  ///< of the kStandby callback that began the standby
   ShardId shard;
@@ -198,24 +198,23 @@ struct StandbyReadySaid {
 struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
-/// Give everything away and leave: Finished follows. After CoreOptions::drain_timeout the node
-/// resigns the shards that are left. It resigns them at once if none of them may go to another node
-/// that does not drain, or if the failover policy keeps them for this node. If resignations make no
-/// progress for 5 s, the node ends its session all the same. If the node has no session, it ends at
-/// once. A second DrainRequested does nothing.
+/// Give all shards away and leave; Finished follows. The node resigns the shards that are left once
+/// CoreOptions::drain_timeout has passed. It resigns them at once if no other node can take them (a
+/// draining node can't), or if the failover policy keeps them for this node. If resignations make
+/// no progress for 5 s, the node ends its session all the same. If the node has no session, it
+/// finishes without a wait for shards. A second DrainRequested does nothing.
 struct DrainRequested {};
-/// Leave at once, also during a drain. The node resigns as many shards as may be in flight at once,
-/// and ends its session without waiting for the answers. It waits in two cases only:
-///  - An external application runs `acquired` or `releasing` already. Then the node also asks it to
-///    release the other shards. The node waits for each of these callbacks until its timeout, and
-///    then for the resignations.
+/// Leave at once, even during a drain. The node resigns as many shards as may be in flight at once,
+/// and ends its session without a wait for the answers. In two cases the node waits first:
+///  - An external application runs `acquired` or `releasing` already. Then the node asks the
+///    application to release the other shards, too. The node waits until each of these callbacks
+///    returns or times out, and then for the answers to the resignations.
 ///  - The node was draining, and holds fewer shards than when the drain last resigned some.
 ///
-/// In both cases the node ends the session all the same after 5 s in which no callback ran and no
-/// resignation made progress. If an external application may still act on shards when the session
-/// ends, the lease is left to expire.
+/// These waits end after 5 s in which no callback ran and no resignation made progress. If an
+/// external application may still act on shards when the session ends, the lease is left to expire.
 struct StopRequested {};
-/// Nothing happened but time passing.
+/// Time passed, and nothing else happened.
 struct Tick {};
 
 using Event =
@@ -227,25 +226,25 @@ using Event =
 
 // ---- actions -----------------------------------------------------------------------------------
 
-/// The answer is LeaseGranted.
+/// Grant this lease. The answer is LeaseGranted.
 struct GrantLease {
   OperationId operation = 0;
   SessionId lease;
   std::chrono::seconds ttl{0};
 };
-/// The answer is LeaseRevoked.
+/// Revoke this lease. The answer is LeaseRevoked.
 struct RevokeLease {
   OperationId operation = 0;
   SessionId lease;
 };
-/// Write the session into the state directory's lock. This action comes before the action that puts
-/// the session's member key.
+/// Write the session into the lock file of the state directory. This action comes before the action
+/// that puts the session's member key.
 struct RecordSession {
   SessionId session;
-  SessionId replaces;     ///< the dead session that holds the member key until then; 0: no session
+  SessionId replaces;     ///< the dead session that holds the member key now; 0: no session does
   bool external = false;  ///< another process acts on the shards that the session leads
 };
-/// The answer is KeepAliveAnswered or KeepAliveEnded.
+/// Send a keepalive. The answer is KeepAliveAnswered or KeepAliveEnded.
 struct SendKeepAlive {
   OperationId operation = 0;
   SessionId lease;
@@ -262,35 +261,36 @@ struct ConfirmSession {
 struct SubmitWrite {
   OperationId operation = 0;
   std::shared_ptr<const Write> write;  ///< later copies share it; never null
-  /// Unset: this is the first copy. Set: an answer to an earlier copy left items unknown, and these
-  /// are the outcomes of all items in that answer. The runtime must then send only the items that
-  /// are unknown or missing here.
+  /// Unset: the runtime must send all items. Set: an answer to an earlier copy left some items
+  /// unknown, and gave these outcomes. The runtime must send only the items that are unknown or
+  /// missing here.
   std::optional<std::vector<Outcome>> earlier = {};
 };
-/// Ask the watch for its progress until it has delivered every change up to this revision. Each
-/// proof is a WatchProven.
+/// Ask for the watch's progress until the watch has delivered every change up to this revision.
+/// Each answer of the watch is a WatchProven.
 struct ProbeWatch {
   Revision required;
 };
 /// Ask etcd by a linearizable read which revision the store has. The answer is RevisionAnswered. If
-/// the read fails, there is no answer.
+/// the read fails, no answer comes.
 struct AskRevision {
-  Revision known;  ///< every change up to this revision is known; the answer has it, too
+  Revision known;  ///< the node knows every change up to this revision; the answer repeats it
 };
 /// The watch stands still: open it on another endpoint.
 struct ReopenWatch {};
-/// Read the whole prefix once more and deliver it as SnapshotRead, while the watch goes on. If a
-/// read of everything is under way already, no other one is needed.
+/// Read everything below the group's prefix again, and deliver a SnapshotRead. The watch goes on
+/// meanwhile. If such a read is under way already, the runtime need not begin another one.
 struct AuditView {};
 
-/// Sets the answer of Leads() for this shard. It must take effect before the next action.
+/// Set the answer of Leads() for this shard. The new answer must hold before the runtime does the
+/// next action.
 struct SetLeadership {
   ShardId shard;
   Term term;               ///< 0: not led
   bool activated = false;  ///< the last `acquired` has succeeded, or there is no listener
 };
-/// Sets the time until which Leads() may answer true. With TimePoint::min(), Leads() must answer
-/// false from now on.
+/// Set the time until which Leads() may answer true. TimePoint::min(): Leads() must answer false
+/// from now on.
 struct SetDeadline {
   TimePoint deadline;
 };
@@ -305,13 +305,12 @@ enum class CallbackKind : std::uint8_t {
   kStandbyEnded,  ///< the node stands by no longer, and does not lead; no result is awaited
 };
 const char* ToString(CallbackKind kind);
-/// Whether a callback of this kind is about a standby. The core awaits no result of such a
-/// callback, and gets none.
+/// Whether a callback of this kind is about a standby.
 constexpr bool IsOfStandby(CallbackKind kind) {
   return kind == CallbackKind::kStandby || kind == CallbackKind::kStandbyEnded;
 }
 /// Queue a callback of the application. The answer is CallbackReturned. The core ignores the
-/// answers to kSuspended and kResumed. Callbacks of standbys (IsOfStandby) get no answer.
+/// answers to kSuspended and kResumed. Callbacks about standbys (IsOfStandby) get no answer.
 struct RunCallback {
   OperationId operation = 0;
   ShardId shard;
@@ -321,8 +320,8 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;  ///< for the application; no meaning for callbacks of standbys
 };
-/// A value on the heap, shared by its copies. A step may have tens of thousands of actions, so a
-/// large and rare action must not set the size of all.
+/// A value on the heap that copies of a Boxed share. Large and rare actions have one: a step may
+/// have tens of thousands of actions, and the largest sets the size of each.
 template <typename T>
 class Boxed {
  public:
@@ -342,15 +341,16 @@ class Boxed {
 struct ReportTransition {
   Boxed<Transition> transition;
 };
-/// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
-/// this node's view showed no leader; 0 if the view showed no such time. Its `detect_at_most` is
-/// the bound that this node knows. Its `activate` is 0, because this node does not know it.
+/// A change of leadership that this node sees and another node counts. `elect` is how long this
+/// node's view showed no leader; 0: it showed no such time. `detect` and `detect_at_most` are what
+/// this node knows (detection.h). `activate` is not known, so it is 0.
 struct SeeTransition {
   Boxed<Transition> transition;
 };
 /// A phase of a handoff is over:
-///  - "prepare", reported by the target: from its start until `prepared` is sent.
-///  - "release", reported by the leader: how long `releasing` ran; also before a resignation.
+///  - "prepare", reported by the target: from the start of the preparation until `prepared` is
+///    sent.
+///  - "release", reported by the leader: how long `releasing` ran, perhaps for a resignation.
 ///  - "transfer", reported by the leader: from the sending of the transfer until the leader sees
 ///    that it has lost the shard.
 struct ReportHandoffPhase {
@@ -363,16 +363,17 @@ struct Notice {
   Level level = Level::kInfo;
   std::string text;
 };
-/// This node stops for good. Earlier actions of the same step ended all leaderships. Comes at most
-/// once, perhaps after Finished.
+/// This node stops for good. Earlier actions of the same step have ended all leaderships. A core
+/// returns HaltNode at most once, perhaps after Finished.
 struct HaltNode {
   Error why;
 };
-/// The drain or the stop is over, or a halted node has ended its session. Comes at most once.
+/// The drain or the stop is over, or a halted node has ended its session. A core returns Finished
+/// at most once.
 struct Finished {
   bool drained = false;  ///< every shard was handed over or resigned in time; never if halted
-  /// The lease was perhaps not revoked; then it expires by itself. Also true if the node has not
-  /// read its group.
+  /// The lease was perhaps not revoked, and then expires by itself. Always true if the node has
+  /// never read its group.
   bool lease_left = false;
 };
 struct AnswerTransfer {
@@ -384,13 +385,13 @@ struct AnswerChange {
   RequestId request = 0;
   Status result;
 };
-/// How many attempts of the shard have failed so far. An error says why its `acquired` can't be
-/// called now.
+/// `result`: how many calls of the shard's `acquired` have failed so far; or why `acquired` can't
+/// be called now.
 struct AnswerRetry {
   RequestId request = 0;
   Result<std::uint32_t> result;
 };
-/// This node has other settings from now on, and will say so in its member record.
+/// This node has other settings from now on. Its member record follows.
 struct ReportNodeChange {
   std::string change;  ///< in words: "set n3 weight 2, label disk=ssd"
   std::string actor;
@@ -410,7 +411,8 @@ using Action =
 /// The result of one step.
 struct Output {
   std::vector<Action> actions;  ///< to be done in this order
-  /// Step again then, with a Tick, or earlier if an event comes. Max: only when an event comes.
+  /// When the runtime must call Step with a Tick, if no event comes earlier. Max: no Tick is
+  /// needed.
   TimePoint wake_at = TimePoint::max();
 };
 

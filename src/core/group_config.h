@@ -31,8 +31,8 @@ struct GroupExpectation {
   std::string key = "config";  ///< the config's name in etcd, for messages
   /// The cluster id of the etcd that answers. 0: not known yet, so it is not compared.
   std::uint64_t answering = 0;
-  /// For a node: from its options. For a relay: from the first config that it read. Before that it
-  /// is unset, and the config may have any valid shape.
+  /// A node takes the shape from its options, a relay from the first config that it read. Unset:
+  /// the relay has read no config yet, so any valid shape fits.
   std::optional<GroupShape> shape = {};
 };
 
@@ -42,9 +42,9 @@ bool OfNewerSchema(const ConfigFact& config);
 /// absent or can't be read.
 bool ClosedByRecovery(const ConfigFact& config);
 
-/// Returns why the config does not fit: always kFailedPrecondition, with a message that says what
-/// is wrong and what to do. Nullopt: it fits. A node may go on although its config does not fit:
-/// ConfigKeeper decides that. REQUIRES (checked): config.present; a node's expectation has a shape.
+/// Returns why the config does not fit; nullopt: it fits. The error is always kFailedPrecondition.
+/// Its message says what is wrong and what to do. A node may go on although its config does not
+/// fit: ConfigKeeper decides. REQUIRES (checked): config.present; a node's expectation has a shape.
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected);
 
 }  // namespace baton::core

@@ -1,5 +1,5 @@
-// KnownSessions: a view's memory of sessions. It knows which sessions the view saw alive, when each
-// node's last session ended, and which sessions were proven dead.
+// KnownSessions: remembers which sessions a view saw alive, when each node's last session ended,
+// and which sessions were proven dead.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -20,45 +20,44 @@ struct LeaseEnd {
   Revision revision;  ///< at which the member key was deleted or taken over
   TimePoint seen_at;  ///< when this node learnt of the end
   Duration ttl;       ///< of the session that ended
-  /// DeathFact::detect of the session's proven death. Unset: no proof told this time.
+  /// DeathFact::detect of the session's proven death. Unset: no proof gave this time.
   /// KnownSessions::NoteEnd sets this field.
   std::optional<Duration> detect{};
 };
 
-/// Returns the deaths in a watch message that are proven. A death is proven if the node's member
-/// key was deleted at the revision at which `died` was written: then one transaction did both
-/// (SessionEnd). A program that can write only `died` proves nothing. The returned pointers point
-/// into `facts`. REQUIRES (not checked): `facts` came from the watch. A read can't prove a death,
-/// because it does not tell when the key was deleted.
+/// Returns the proven deaths in a watch message. A death is proven if one revision both wrote
+/// `died` and deleted the node's member key: then one transaction did both (SessionEnd in
+/// base/writes.h). `died` alone proves nothing. The returned pointers point into `facts`. REQUIRES
+/// (not checked): `facts` came from the watch, because a read does not show when a key was deleted.
 std::vector<const DeathFact*> ProvenDeaths(const std::vector<Fact>& facts);
 
 class KnownSessions {
  public:
   /// The node's member key has this session's lease.
   void NoteAlive(const SessionRef& session) { Remember(seen_alive_[session.node], session); }
-  /// The session's process is proven dead. Returns false if this is known already; then `detect`
-  /// (see DeathFact) is ignored. A death that was forgotten is news again.
+  /// The session's process is proven dead. Returns false if the death is known already, and then
+  /// ignores `detect` (see DeathFact). A death that was forgotten counts as new.
   bool NoteProvenDead(const SessionRef& session, std::optional<Duration> detect = std::nullopt) {
     if (!Remember(proven_dead_[session.node], session)) return false;
     if (detect) detected_[session.node] = {session.session, *detect};
     return true;
   }
-  /// This view's own node had this session, and knows for itself that its process is dead and that
-  /// nobody acts on its shards any more. Also notes the session as proven dead.
+  /// An earlier process of this view's own node had this session. That process is dead, and nobody
+  /// acts on the session's shards any more. Also notes the session as proven dead.
   void NoteStopped(const SessionRef& session) {
     NoteProvenDead(session);
     Remember(stopped_[session.node], session);
   }
-  /// The watch showed the end of the node's last session. REQUIRES: the proof of the session's
-  /// death, if there is one, was noted before; otherwise LeaseEnd::detect stays unset.
+  /// The watch showed the end of the node's last session. If the death was proven, call
+  /// NoteProvenDead first: otherwise LeaseEnd::detect stays unset.
   void NoteEnd(const SessionRef& session, LeaseEnd end);
-  /// The end of the node's last session is not known: forgets the end that was noted.
+  /// Nobody knows when the node's last session ended: forgets the end that was noted.
   void ForgetEnd(const NodeId& node) { ends_.erase(node); }
   // Each list keeps the 8 sessions of a node that were noted last. Older ones count as never noted.
   bool SeenAlive(const SessionRef& session) const { return Contains(seen_alive_, session); }
   bool ProvenDead(const SessionRef& session) const { return Contains(proven_dead_, session); }
   bool Stopped(const SessionRef& session) const { return Contains(stopped_, session); }
-  /// The end of the node's last session. Null: no end was noted, or it was forgotten again. The
+  /// The end of the node's last session. Null: no end was noted, or the end was forgotten. The
   /// pointer is valid until the next call that is not const.
   const LeaseEnd* LastEnd(const NodeId& node) const;
   /// Forgets everything about the nodes for which `which` returns true. Returns whether anything

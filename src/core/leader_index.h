@@ -1,9 +1,8 @@
-// LeaderIndex: which node each shard's record names as its leader, and for each node, which shards'
-// records name it.
+// LeaderIndex: which node each shard's record names as the leader, and which shards' records name a
+// given node. Fast even for a hundred thousand shards.
 //
-// A view needs both at each change of a member, and a group may have a hundred thousand shards. So
-// nodes have numbers here, and the shards of a node form a list. A node loses its number when no
-// shard's record names it any more. Then another node may get this number.
+// Nodes have numbers here. A node loses its number when no shard's record names the node any more.
+// Then another node may get this number.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -25,15 +24,15 @@ class LeaderIndex {
   /// For shards 0 to `shards` - 1. At first no record names a node.
   explicit LeaderIndex(std::uint32_t shards) : links_(shards) {}
 
-  /// The shard's record names this node now. If `node` is empty, it names no node. REQUIRES (not
-  /// checked), as for Of: the shard is less than `shards` of the constructor.
+  /// The shard's record names this node now. Empty: the record names no node. REQUIRES (not
+  /// checked), also for Of: the shard is less than `shards` of the constructor.
   void Set(ShardId shard, const NodeId& node);
 
-  /// The number of the node that the shard's record names; kNobody: it names no node.
+  /// The number of the node that the shard's record names; kNobody: the record names no node.
   Number Of(ShardId shard) const { return links_[shard.value].node; }
   /// The node's number; kNobody: no shard's record names the node.
   Number NumberOf(const NodeId& node) const;
-  /// Every number is less than this. It never shrinks.
+  /// Every number is less than numbers(), which never shrinks.
   std::size_t numbers() const { return first_.size(); }
   /// Calls `function` for each shard whose record names the node, in no particular order. Never
   /// calls it for a node without a number. REQUIRES (not checked): `function` does not call Set.

@@ -22,9 +22,9 @@ struct MoveLimits {
 /// The limits that hold now. They change with the policy, so ask again for each decision.
 MoveLimits MoveLimitsOf(const View& view, const CoreOptions& options);
 
-/// Returns the write that makes an operator's change of the policy `limits`, beginning from the
-/// policy in the view. If the changed policy sets no limit any more and has no unknown fields, the
-/// write deletes it. `actor`: who asked.
+/// Returns the write that makes an operator's change of the policy `limits`, as the view shows that
+/// policy. If the changed policy sets no limit and has no unknown fields, the write deletes the
+/// policy. `actor`: who asked.
 PolicyWrite LimitsWrite(const View& view, const LimitsChange& change, const std::string& actor);
 
 }  // namespace baton::core

@@ -1,39 +1,41 @@
-// OperatorRequests: carries out the requests of operators to this node. It writes moves (for
-// transfers), policies, settings of the group and force-releases. It also starts retries of
-// activations, and changes the node's own weight and labels.
+// OperatorRequests: carries out the requests that operators send to this node. It writes moves (for
+// transfers), policies, settings of the group, and force-releases. It starts retries of
+// activations. It changes this node's weight and labels.
 //
 // Each request is answered exactly once. A request that is refused, or that writes nothing to etcd,
 // is answered in the step in which it comes. Any other request is answered when its write's outcome
 // is definite, when its time (`answer_by`) is over, or when the node halts or finishes. The answer
-// to a transfer says that the move is written, not that the shard has moved. At most kMaxRequests
-// requests wait at the same time. While so many wait, each further request that may need a write is
-// refused with kUnavailable, also a dry run.
+// to a transfer says that the move is written, not that the shard has moved.
+//
+// At most kMaxRequests requests wait at the same time. While so many wait, each further transfer,
+// policy, change of the group's settings or release is refused with kUnavailable, even a dry run.
 //
 // When the time of a request is over, its write decides the answer:
-//  - If each copy of the write was answered without reaching etcd, the write is dropped. The answer
-//    is kUnavailable, and the change is never made.
-//  - Otherwise the answer is kTimedOut: nobody knows yet whether the change is made. The write is
-//    sent again until its outcome is definite, and counts among the kMaxRequests until then.
+//  - If each copy of the write was answered, and no copy has reached etcd, the write is dropped.
+//    The answer is kUnavailable, and the change is never made.
+//  - Otherwise the answer is kTimedOut: nobody knows yet whether the change is made. The node sends
+//    the write again until the outcome is definite. Until then the request counts among the
+//    kMaxRequests.
 //
 // If the node halts or finishes, it drops the requests that wait. A request whose write was
 // submitted gets kTimedOut, because the change may still be made. The others get kUnavailable.
 //
 // Other errors:
 //  - kUnavailable: no time was left when the request came; this node has ended; its view or session
-//    allows no change now; or too many retries run. For a change of the group's settings also:
-//    other changes came first until the time was over, or only the first of its two writes was made
-//    in time.
+//    allows no change now; or too many retries run.
+//  - kUnavailable, for a change of the group's settings: other changes came first until the time
+//    was over, or only the first of the two writes was made in time.
 //  - kNotFound: no such shard or node.
 //  - kInvalidArgument: settings that make no sense.
 //  - kFailedPrecondition: the change is not possible, etcd would refuse it every time, or another
 //    change came first.
 //
-// A change of the group's settings may take two writes: see NextConfig. If another change of the
-// settings, or a write to a member's record, comes first, this node waits until its view is newer,
-// and then decides again. If another change of any policy comes before a change of a policy, the
-// node writes its change again at once. But if an earlier copy of the refused write may have been
-// applied, the node does neither, and answers kFailedPrecondition. Each request makes at most 16
-// writes, without repeated copies.
+// A change of the group's settings may take two writes: see NextConfig (group_change.h). If another
+// change of the settings or a write to a member's record comes first, this node decides again once
+// its view is newer. If a policy can't be written because any policy was changed first, the node
+// writes the policy again at once. But if an earlier copy of the refused write may have been
+// applied, the node answers kFailedPrecondition instead. Each request makes at most 16 writes;
+// copies of a write don't count.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -55,24 +57,24 @@ class OperatorRequests {
  public:
   static constexpr std::size_t kMaxRequests = 64;
 
-  // Each records the event for the next Advance, which handles it.
+  // Each records the event. The next Advance handles the event.
   void On(const TransferRequested& event) { news_.emplace_back(event); }
   void On(const PolicyRequested& event) { news_.emplace_back(event); }
   void On(const RetryRequested& event) { news_.emplace_back(event); }
   void On(const GroupChangeRequested& event) { news_.emplace_back(event); }
   void On(const ReleaseRequested& event) { news_.emplace_back(event); }
   void On(const NodeChangeRequested& event) { news_.emplace_back(event); }
-  /// The definite outcome of a write of this object. Ignores other operations. REQUIRES: the view
+  /// A write of this object has a definite outcome. Ignores other operations. REQUIRES: the view
   /// has merged what the write read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
   }
   /// Handles the recorded events: answers a new request or submits its write, and answers the
   /// requests whose writes have a definite outcome. Then answers the requests whose time is over.
-  /// REQUIRES: call it after each On, in the same step, before DropAll.
+  /// REQUIRES: call Advance after each On, in the same step, before DropAll.
   void Advance(Context& context, Leaderships& leaderships);
-  /// Answers all requests that wait with an error, and drops their writes, because this node halts
-  /// or finishes. Does not answer requests that were recorded after the last Advance.
+  /// This node halts or finishes: answers all requests that wait with an error, and drops their
+  /// writes. Requests that were recorded after the last Advance are answered in the next Advance.
   void DropAll(Context& context);
 
   /// This node's new weight and labels, if an Advance changed them since the last call; otherwise
@@ -82,7 +84,7 @@ class OperatorRequests {
     return std::exchange(node_settings_, std::nullopt);
   }
 
-  /// How many requests were refused because kMaxRequests waited already, since this object exists.
+  /// How many requests this object has refused because kMaxRequests waited already.
   std::uint64_t refused() const { return refused_; }
 
  private:
@@ -142,7 +144,7 @@ class OperatorRequests {
               const WriteResult& result);
   /// Submits the next write of the change, or answers.
   void GoOn(Context& context, GroupChange change);
-  /// Goes on with the changes that wait for news, if the view shows the news.
+  /// Goes on with the changes that wait for a newer view, if the view is newer.
   void GoOnWithPostponed(Context& context);
 
   std::vector<News> news_;  ///< recorded after the last Advance

@@ -1,10 +1,10 @@
 // PendingWrites: the writes whose outcome is not definite yet, and the part of the core that each
 // outcome goes to.
 //
-// If the answer to a write leaves items unknown, Advance sends these items again, unchanged, until
-// the outcome of all items is definite or the write is dropped. At most one copy of a write is in
-// flight: the next copy follows the answer after a backoff, which grows from kMinRetryPause to
-// kMaxRetryPause.
+// If the answer to a write leaves items unknown, Advance sends these items again, unchanged. That
+// ends when the outcome of all items is definite, or when the write is dropped. At most one copy of
+// a write is in flight. The next copy follows the answer after a backoff, which grows from
+// kMinRetryPause to kMaxRetryPause (options.h).
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace baton::core {
 
-/// The part of the core that submitted a write. The outcome goes to it.
+/// The part of the core that submitted a write and gets the outcome.
 enum class WriteOwner : std::uint8_t {
   kConfig,
   kRequests,
@@ -42,18 +42,20 @@ class PendingWrites {
     bool sent_once = true;
   };
 
-  /// Appends the write's first copy to `actions`. REQUIRES: `operation` was never used before.
+  /// Appends the write's first copy to `actions`. REQUIRES (not checked): `operation` was never
+  /// used before.
   void Submit(OperationId operation, WriteOwner owner, Write&& write, std::vector<Action>& actions);
-  /// Records an answer. If this answer makes the write's outcome definite, returns the write, which
-  /// is not pending any more. Returns nullopt if the outcome is still unknown, or if the write is
-  /// not pending here. If a server refuses a later copy without looking at the keys (for example
-  /// because of the credentials), the outcome stays unknown: an earlier copy may still be applied.
+  /// Records an answer. If the write's outcome is definite now, returns the write, which is not
+  /// pending any more. Returns nullopt if the outcome is still unknown, or if the write is not
+  /// pending here. A server may refuse a later copy before it looks at the keys, for example
+  /// because of the credentials. Then the outcome stays unknown, because an earlier copy may still
+  /// be applied.
   std::optional<Settled> Settle(const WriteAnswered& event, TimePoint now);
   /// Sends the copies that are due. Lowers `wake_at` to the time of the next copy.
   void Advance(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
 
-  /// Whether an answer left some item unknown. Then the write may be applied, now or later, unless
-  /// NeverSent is true. False for writes that are not pending.
+  /// Whether an answer left some item unknown. Then the write may be applied, now or later, if
+  /// NeverSent is false. False for writes that are not pending.
   bool Unknown(OperationId operation) const;
   /// Whether all copies so far were answered, and none of them reached etcd
   /// (WriteResult::never_sent). If such a write is dropped, it is never applied. False for writes
@@ -63,7 +65,7 @@ class PendingWrites {
   /// Does not send the write again, and ignores its answers. A copy that is in flight may still be
   /// applied. Does nothing if the write is not pending.
   void Drop(OperationId operation) { pending_.erase(operation); }
-  /// Drops all writes of the session, which is lost: all except those of operators (kRequests).
+  /// The session is lost: drops all writes except those of operators (kRequests).
   void DropOfSession();
   /// The number of pending writes.
   std::size_t size() const { return pending_.size(); }

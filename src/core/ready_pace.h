@@ -16,14 +16,14 @@ class ReadyPace {
  public:
   /// The earliest time at which the node may tell the group a change; a past time: now. Before the
   /// first Told the result is a past time. `taken_back`: the node has told the group that it is
-  /// ready for some shard, and still stands by for this shard, but is not ready any more.
+  /// ready for some shard. It still stands by for that shard, but is not ready any more.
   TimePoint NotBefore(bool taken_back) const {
     return taken_back ? std::min(not_before_, taken_back_not_before_) : not_before_;
   }
   /// The node tells the group now. After that, NotBefore(false) is `now` + SayReadyEvery(members,
-  /// shards), and NotBefore(true) is the same or earlier (kTakeReadyBackWithin). `taken_back`: as
-  /// for NotBefore, just before this call. `members`: how many live members the group has.
-  /// `shards`: for how many shards the node is ready.
+  /// shards). NotBefore(true) is the same or earlier (kTakeReadyBackWithin). `taken_back`: as for
+  /// NotBefore, just before this call. `members`: how many live members the group has. `shards`:
+  /// for how many shards the node is ready.
   void Told(TimePoint now, bool taken_back, std::size_t members, std::size_t shards) {
     const Duration every = SayReadyEvery(members, shards);
     const bool again = taken_back && now < not_before_ + every;

@@ -2,7 +2,7 @@
 //  - Damaged records of shards.
 //  - Member records with a text that can't be used.
 //  - Leaderships that begin on other nodes.
-//  - Members that flap (Steadiness::Flaps), each time that their delay grows.
+//  - Members that flap (Steadiness::Flaps in steadiness.h), each time that their delay grows.
 //
 // A revision of a record is reported at most once.
 //
@@ -22,12 +22,13 @@ class RecordNews {
  public:
   explicit RecordNews(std::uint32_t shards) : seen_(shards) {}
 
-  /// Passes on what changed in the view. REQUIRES: each ViewChanges of the view is passed here, in
-  /// the step in which it was taken, and `leaderships` has been reconciled with it before.
+  /// Reports what changed in the view. REQUIRES: each ViewChanges of the view is passed here, in
+  /// the step in which it was taken, after Leaderships::Reconcile has seen it.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
   /// How many damaged records this node has seen, each revision at most once. A shard's record
   /// counts if it can't be read or has a newer schema. A member's record counts if it can be read,
-  /// but has a text that can't be used (MemberFact::unusable_text). No other records count.
+  /// but has a text that can't be used (MemberFact::unusable_text). Records of other kinds don't
+  /// count.
   std::uint64_t damaged() const { return damaged_; }
 
  private:

@@ -1,9 +1,8 @@
 // ReplicaChoice: chooses a shard's replicas among the nodes that a placement rule allows.
-// standbys.h says how they are chosen.
+// standbys.h has the rules of this choice.
 //
 // Deterministic, without floating point: all nodes with the same view choose the same replicas.
-// Nodes of different versions must do so, too. If a new version chose others, many standbys would
-// begin and end during an upgrade.
+// Nodes of different versions must do so, too, so that an upgrade changes no standbys.
 //
 // Pure and single-threaded: owned by Standbys.
 #pragma once
@@ -24,19 +23,19 @@ class ReplicaChoice {
  public:
   using Number = std::uint32_t;
   struct Node {
-    Number number = 0;         ///< the caller's number of the node; memory grows with it
+    Number number = 0;         ///< the caller's; memory grows with the greatest number
     std::uint64_t hash = 0;    ///< HashOfNode
     std::uint32_t weight = 1;  ///< above 0
-    /// The number of the first of the rule's preferences that the node fits, from 0. If it fits
-    /// none: how many preferences the rule has.
+    /// The number, from 0, of the rule's first preference that the node fits. If the node fits no
+    /// preference: how many preferences the rule has.
     std::uint32_t tier = 0;
     std::uint32_t value = 0;  ///< a number for the node's value of the `spread` label
   };
 
   /// No nodes and no replicas.
   ReplicaChoice() = default;
-  /// `nodes`: those that the rule allows, sorted by id. `replicas`: how many replicas a shard has
-  /// if there are enough nodes. REQUIRES (not checked): the nodes' numbers are distinct, and
+  /// `nodes`: the nodes that the rule allows, sorted by id. `replicas`: how many replicas a shard
+  /// has if there are enough nodes. REQUIRES (not checked): the nodes' numbers are distinct, and
   /// `replicas` is above 0.
   ReplicaChoice(std::vector<Node> nodes, std::uint32_t replicas);
 
@@ -45,18 +44,17 @@ class ReplicaChoice {
   bool Has(Number number) const {
     return number < position_.size() && position_[number] != kNowhere;
   }
-  /// The work of one Choose. The unit is the work to compute one node's score.
+  /// The work of one Choose, in units of the work for one node's score.
   std::size_t Cost() const;
   /// Chooses among all nodes. Computes at most one score for each node. Returns the replicas in
-  /// their order; fewer than replicas() if there are not enough nodes. The result is valid until
-  /// the next call of Choose or Add.
+  /// their order. If there are not enough nodes, returns fewer than replicas(). The result is valid
+  /// until the next call of Choose or Add.
   std::span<const Number> Choose(ShardId shard);
-  /// Adds the node `number` to an earlier choice for the shard. `chosen` was chosen among nodes
-  /// without this node, and becomes the choice among the same nodes and this one. Returns whether
-  /// `chosen` changed. Computes no scores of nodes that were not chosen, because a node that comes
-  /// never makes room for another one. REQUIRES: Has(number), and Has of each of `chosen` (checked
-  /// for those that are compared). Not checked: `chosen` has at most replicas() nodes, in their
-  /// order, without `number`.
+  /// Adds the node `number` to an earlier choice for the shard. `chosen` was chosen without this
+  /// node, and becomes the choice with this node. Returns whether `chosen` changed. Computes the
+  /// scores of this node and of `chosen`, but no others. REQUIRES: Has(number), and Has of each of
+  /// `chosen` (checked for those that are compared). REQUIRES (not checked): `chosen` has at most
+  /// replicas() nodes, in their order, without `number`.
   bool Add(ShardId shard, Number number, std::vector<Number>& chosen);
 
  private:
@@ -69,7 +67,7 @@ class ReplicaChoice {
     Scored scored;
     std::uint32_t rank = 0;  ///< how many nodes of its own value come before it
   };
-  /// Nodes that differ in nothing but their hash: the score alone decides among them.
+  /// Nodes that differ in their hash alone, so the score alone decides among them.
   struct Run {
     std::size_t begin = 0;  ///< positions
     std::size_t end = 0;

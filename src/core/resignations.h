@@ -19,22 +19,22 @@ class Resignations {
  public:
   /// How many shards may be resigned now: kMaxResigns for each batch that may still be sent.
   std::size_t Room() const;
-  /// Resigns the shards. Leads() turns false for each of them before the write with its resignation
-  /// is sent. `reason` goes into the records. Takes back the offers of these shards to `transfers`,
-  /// and their AddUnreleased. Forgets which `acquired` runs for them. REQUIRES (not checked): this
-  /// node leads each shard (HeldShard::MayLead), and there are at most Room() shards.
+  /// Resigns the shards. Leads() turns false for each shard before the write that resigns the shard
+  /// is sent. `reason` goes into the records. Withdraws the shards from `transfers`, and takes
+  /// AddUnreleased of them back. Forgets which `acquired` runs for them. REQUIRES (not checked):
+  /// this node leads each shard (HeldShard::MayLead), and there are at most Room() shards.
   void Submit(Context& context, HeldShards& held, Transfers& transfers,
               const std::vector<ShardId>& shards, Reason reason);
 
   /// The application has not released the shard: `releasing` failed or timed out, or an `acquired`
   /// that timed out still runs. So a lock delay forbids the shard's transfer. SubmitUnreleased
-  /// resigns the shard, unless Withdraw comes first. REQUIRES (not checked): this node leads the
+  /// resigns the shard if Withdraw does not come first. REQUIRES (not checked): this node leads the
   /// shard until then.
   void AddUnreleased(ShardId shard) { unreleased_.insert(shard); }
   /// Takes AddUnreleased back. Returns whether the shard waited for SubmitUnreleased.
   bool Withdraw(ShardId shard) { return unreleased_.erase(shard) > 0; }
-  /// Resigns as many of the shards of AddUnreleased as there is room for, with the reason
-  /// kCallbackTimeout. The others wait for a later call.
+  /// Resigns up to Room() of the shards of AddUnreleased, with the reason kCallbackTimeout. The
+  /// others wait for a later call.
   void SubmitUnreleased(Context& context, HeldShards& held, Transfers& transfers);
 
   /// A write of Leaderships has a definite outcome. Ignores writes that are no resignations.

@@ -2,20 +2,19 @@
 // (FailoverPolicy::kAfter; OthersFrom in may_claim.h). After that, any node may claim the shards
 // that were kept for that node.
 //
-// The first member that sees the delay end writes the mark, and all other nodes follow it. Without
-// marks, nodes that have known the group for less time would divide the vacancies differently.
-// Before a member writes, it waits 300 ms for each live member with a smaller id, so that usually
-// only one writes. Each member writes or deletes one mark at a time.
+// The first member that sees the delay end writes the mark, and all other nodes follow the mark. So
+// all nodes divide the vacancies in the same way. Before a member writes, it waits 300 ms for each
+// live member with a smaller id, so that usually only one writes. Each member writes or deletes one
+// mark at a time.
 //
-// A mark states a term, and holds only for leaderships with terms up to this one. So nobody has to
-// take the mark back when the node comes again and leads. If the node leads shards when the mark is
-// written, the mark states a term before all of theirs. No mark holds for a vacancy with a later
-// term: each node claims it by its own clock.
+// A mark states a term, and holds for the node's leaderships with terms up to this term. So the
+// mark may stay when the node comes again and leads. If the node leads shards when the mark is
+// written, the terms of these shards are later than the mark's term. For a vacancy with a later
+// term than the mark's, each node measures the delay by its own clock.
 //
-// A mark is needless once no shard's record of a term up to the mark's names the node, as the
-// leader or as the node that resigned. Later records have later terms, so the mark is never needed
-// again. While records or marks change, each member looks for needless marks, at most every 10 s,
-// and deletes one of them. So nodes that never come back leave no keys behind.
+// A mark is needless once no shard's record with a term up to the mark's names the node, as the
+// leader or as the node that resigned. A needless mark is never needed again. While records or
+// marks change, each member looks for needless marks, at most every 10 s, and deletes one of them.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -33,11 +32,11 @@ class RipeMarks {
   void Note(const View& view, const ViewChanges& changes);
   /// Writes a mark that is due, if the policy is kAfter. Under any policy, deletes needless marks.
   /// Does nothing while the view is not complete, the session is not live, or this object's last
-  /// write is unanswered. A member that drains or stops writes and deletes marks as well. Under
-  /// kAfter, each change of members, policies, config or vacancies costs O(shards).
+  /// write has no definite outcome. A member that drains or stops writes and deletes marks, too.
+  /// Under kAfter, each change of members, policies, config or vacancies costs O(shards).
   void Advance(Context& context);
-  /// This object's write has a definite outcome. The next mark is written kMaxRetryPause later or
-  /// more.
+  /// This object's write has a definite outcome. The next mark is written at least kMaxRetryPause
+  /// later.
   void On(TimePoint now);
   /// The session is lost: forgets the write in flight, which was dropped.
   void Clear() { in_flight_ = swept_ = false; }
@@ -58,7 +57,7 @@ class RipeMarks {
     Revision newest;  ///< the newest term of the shards that are kept for the node
   };
   std::map<NodeId, Due> due_;
-  /// When the next of these shards becomes ripe. By then the owner may have taken the others back.
+  /// When the delay of the next of these shards ends. Then the shards are looked at again.
   TimePoint look_at_ = TimePoint::max();
 };
 

@@ -1,25 +1,23 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
 // The rules (each found by model checking or on a real etcd):
-//  - Only a confirmed renewal sets the deadline, and only to a later time. The end of the session
-//    clears the deadline. A renewal is confirmed in two steps. First, a keepalive sent at t0 is
-//    answered in raft term R with a TTL above 0. Then a confirmation, which is a transaction sent
-//    after that answer, commits in the same term and finds our member key unchanged. After that the
-//    deadline is t0 plus the answer's TTL, minus a margin (Margin). A keepalive's OK alone proves
-//    nothing, and the grant of a lease sets no deadline. Raft terms are compared for equality only,
-//    because an etcd that was wiped or restored begins them again.
-//  - At most one keepalive is unanswered. If its answer takes longer than a sixth of the TTL, the
-//    session ends the stream and sends the next keepalive on another stream.
+//  - A confirmed renewal moves the deadline to a later time; nothing else does. The end of the
+//    session clears the deadline. A renewal is confirmed in two steps. First, etcd answers a
+//    keepalive, sent at t0, in raft term R with a TTL above 0. Then we send a confirmation: a
+//    transaction that must commit in the same term and find our member key unchanged. After that
+//    the deadline is t0 plus the answer's TTL, minus a margin (Margin in options.h). An answered
+//    keepalive alone proves nothing, and the grant of a lease sets no deadline.
 //  - Keepalives go out every third of the TTL, and sooner after a failure. They don't wait for
-//    confirmations. So the lease outlives commits that stall. A confirmation confirms the newest
-//    keepalive that was answered before the confirmation was sent. At most two confirmations are
-//    unanswered.
+//    confirmations. At most one keepalive is unanswered. If its answer takes longer than a sixth of
+//    the TTL, the session ends the stream and sends the next keepalive on another stream.
+//  - A confirmation confirms the newest keepalive that was answered before the confirmation was
+//    sent. At most two confirmations are unanswered.
 //  - If the member key was ever seen missing, created again or with another lease, the session is
-//    lost for ever, and never puts the key again. The next session opens only once the lost
-//    session's lease is revoked, or etcd has refused to revoke it.
-//  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
-//  - If an answer leaves the outcome of a grant, a revocation or a write of the member key unknown,
-//    the session sends the same again 200 ms later.
+//    lost for ever. A lost session never puts the key again. The next session opens after the lost
+//    session's lease is revoked, or after etcd has refused to revoke it.
+//  - When the deadline has passed, the session is suspended. A later confirmed renewal resumes it.
+//  - If the outcome of a grant, a revocation or a write of the member key is unknown, the session
+//    sends the same again 200 ms after the answer.
 //
 // Pure and single-threaded: owned by the core. On records events; Advance decides.
 #pragma once
@@ -40,13 +38,13 @@ namespace baton::core {
 class Session {
  public:
   /// REQUIRES: `options` and `next_operation` outlive this object. The session takes the numbers of
-  /// its operations from `next_operation`, and increments it. It reads CoreOptions::self again for
-  /// each new write.
+  /// its operations from `next_operation`, and increments it. Each new write reads
+  /// CoreOptions::self again.
   Session(const CoreOptions& options, OperationId* next_operation);
 
-  // Events. Each returns false if this object does not wait for the operation (any more). A
-  // KeepAliveEnded of the present stream makes the next keepalive open another stream, even if On
-  // returns false.
+  // Events. Each returns false if this object does not wait for the operation. After a
+  // KeepAliveEnded of the present stream, the next keepalive opens another stream, even if On
+  // returned false.
   bool On(const LeaseGranted& event, TimePoint now);
   bool On(const LeaseRevoked& event, TimePoint now);
   bool On(const KeepAliveAnswered& event, TimePoint now);
@@ -55,63 +53,61 @@ class Session {
   bool On(const WriteAnswered& event, TimePoint now);
 
   /// Opens a session, sends its keepalives and confirmations, and keeps its member record up to
-  /// date (AdvanceRecord). Revokes the leases of its ended sessions. Also revokes the lease of
-  /// another session if this session took over that session's member key. If Lose or Close comes
-  /// before the lease of a taken-over key is revoked, Advance gives this revocation up, and the
-  /// lease expires by itself. Appends actions, and lowers `wake_at` to the time at which it must be
-  /// called again.
+  /// date (AdvanceRecord). Revokes the leases of ended sessions. Appends actions, and lowers
+  /// `wake_at` to the time at which Advance must be called again.
   ///
-  /// A session opens only if SetWanted allows it, the view is complete, no revocation is unsettled,
-  /// and no other session holds our member key. But the new session takes the key over if the key
-  /// has no lease, or if the other session is in CoreOptions::proven_dead (for exceptions see
-  /// there). If etcd refuses a lease or the member key, Advance revokes the lease, and tries
-  /// another lease after a backoff (kMinRetryPause to kMaxRetryPause).
+  /// A session opens if SetWanted allows it, the view is complete, no revocation is unsettled,
+  /// refused() is unset, and our member key is free. A key without a lease counts as free. So does
+  /// a key of a session in CoreOptions::proven_dead (with the exceptions there). The new session
+  /// takes such a key over. After a takeover, Advance revokes the lease of the session that had the
+  /// key. If Lose or Close comes first, that lease expires by itself. If etcd refuses a lease or
+  /// the member key, Advance revokes the lease, and tries another lease after a backoff
+  /// (kMinRetryPause to kMaxRetryPause).
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
-  /// Whether the session is lost: the view or a confirmation shows our member key gone, created
-  /// again or with another lease. If so, the owner must call Lose. Until then member() stays true,
-  /// and live() stays true until the deadline. False if member() is false.
+  /// Whether the session is lost: the view or a confirmation showed our member key missing, created
+  /// again or with another lease. If true, the owner must call Lose. Before that call, member()
+  /// stays true, and live() stays true until the deadline. False if member() is false.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever, or the attempt to open one, and clears the deadline.
-  /// Advance then sends revocations of the lease until one has a definite outcome. After that, and
-  /// at least kMinRetryPause after this call, Advance opens a new session, unless Close or
-  /// SetWanted(false) was called. Without a session or an attempt, Lose does this:
+  /// Ends the present session for ever, or the attempt to open one, and clears the deadline. After
+  /// that Advance sends revocations of the lease until one has a definite outcome. Then, and at
+  /// least kMinRetryPause after this call, Advance may open a new session. If there is neither a
+  /// session nor an attempt, Lose does this:
   ///  - lost_at() becomes `now`.
   ///  - The next attempt is due kMinRetryPause after this call, even if a longer backoff runs.
-  ///  - If Advance waits for the end of another session that holds our key, this wait begins again.
+  ///  - If Advance waits for the end of another session that holds our member key, that wait begins
+  ///    again.
   void Lose(TimePoint now);
-  /// Whether new sessions may open. True at first. False ends neither a session nor an attempt to
+  /// Whether new sessions may open; true at first. False does not end a session or an attempt to
   /// open one: call Lose for that.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// Ends the session for ever, or the attempt to open one. No other session opens. Advance then
-  /// tries to revoke the lease, at most `revoke_attempts` times. If there is neither a session nor
-  /// an attempt to open one, Advance goes on with an earlier revocation that is unsettled. The
-  /// tries that were made before count towards `revoke_attempts`. A second call does nothing.
-  /// closed() turns true at one of these times:
+  /// Ends the session for ever, or the attempt to open one. No other session opens. After that
+  /// Advance tries to revoke the lease, at most `revoke_attempts` times. If there is neither a
+  /// session nor an attempt, Advance goes on with an earlier revocation that is unsettled; its
+  /// earlier tries count, too. A second call does nothing. closed() turns true at one of these
+  /// times:
   ///  - At once, if no lease is left to revoke.
   ///  - When an answer says that the lease is revoked, or that etcd refuses to revoke it.
-  ///  - In an Advance that finds no try left. Even if `revoke_attempts` is 0, Advance first
-  ///    waits for the answer to a try in flight, and for 200 ms after an answer that left the
-  ///    outcome unknown. If `revoke_attempts` is 0 and there is nothing to wait for, closed() is
-  ///    true after the next Advance.
+  ///  - In an Advance that finds no try left. Before that, Advance waits for the answer to a try in
+  ///    flight, and for 200 ms after an answer that left the outcome unknown.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
-  /// Whether closed() is true because Advance gave up the revocation, so that the lease expires by
-  /// itself. Otherwise false, also if etcd refused to revoke the lease.
+  /// Whether Advance gave up the revocation after Close, so that the lease expires by itself.
+  /// Otherwise false, even if etcd refused to revoke the lease.
   bool lease_left() const { return lease_left_; }
 
   /// Sets the state that the member record should say; kActive at first. Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
   /// Sets whether the member record should say that activations fail here. False at first.
   void SetFailing(bool failing) { wanted_failing_ = failing; }
-  /// Sets whether the application is healthy; true at first. If the application is not healthy, the
-  /// member record should say so, and that the node drains. But after SetState(kDraining) the
-  /// record should say only that the node drains.
+  /// Sets whether the application is healthy; true at first. If it is not healthy, the member
+  /// record should say `unhealthy` and kDraining. But after SetState(kDraining) the record should
+  /// say kDraining without `unhealthy`.
   void SetHealthy(bool healthy) { wanted_healthy_ = healthy; }
   bool healthy() const { return wanted_healthy_; }
-  /// Sets for which shards the member record should say that this node is a ready standby. No
-  /// shards at first. The record names only the first kMaxReadyReported of them. REQUIRES (not
-  /// checked): sorted and distinct.
+  /// Sets for which shards the member record should say that this node is a ready standby; no
+  /// shards at first. The record names the first kMaxReadyReported of them. REQUIRES (not checked):
+  /// sorted and distinct.
   void SetReady(std::vector<ShardId> ready);
   /// False if SetState asked for kDraining, but the member record does not say so yet. A record
   /// that says kDraining because the application is unhealthy does not count (MemberFact::Leaves).
@@ -120,16 +116,17 @@ class Session {
   ///  - The record says that the node leaves.
   ///  - There is no session, or the view has no readable record of the session.
   bool SaysThatItLeaves(const View& view) const;
-  /// Writes the member record if it can't be read, or does not say what it should, also about
-  /// weight and labels of CoreOptions::self. Begins no write without a session, or before the view
-  /// shows the session's record. At most one write is in flight. A record of a newer schema is not
-  /// replaced. Advance calls this, too.
+  /// Writes the member record if it can't be read, or does not say what it should. It should say
+  /// what the setters above set, and the weight and labels of CoreOptions::self. Begins no write
+  /// without a session, or before the view shows the session's record. At most one write is in
+  /// flight. A record of a newer schema is not replaced. Advance calls AdvanceRecord, too.
   ///
-  /// A change of SetHealthy is written at most once a second, unless the node leaves (SetState) or
-  /// the record can't be read. While this change waits, no other change is written, either. A
-  /// change of SetFailing alone, or together with SetReady, waits until 1 s after the record's last
-  /// update. A change of SetReady alone does not wait. For 200 ms after a refused write nothing is
-  /// written.
+  /// Some changes wait:
+  ///  - A change of SetHealthy is written at most once a second. While it waits, all other changes
+  ///    wait, too. It does not wait if the node leaves (SetState) or if the record can't be read.
+  ///  - A change of SetFailing waits until 1 s after the record's last update. It does not wait if
+  ///    state, health, weight or labels must change, too.
+  ///  - After a refused write, all changes wait for 200 ms.
   void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
 
@@ -140,14 +137,14 @@ class Session {
   /// deadline.
   bool live(TimePoint now) const { return member() && now < deadline_; }
   /// The confirmed deadline, which may have passed. TimePoint::min(): there is no session, or no
-  /// renewal of it was confirmed yet.
+  /// renewal of the session was confirmed yet.
   TimePoint deadline() const { return deadline_; }
-  /// The session's lease if member() is true; otherwise 0, even if the session that is being opened
+  /// The session's lease if member() is true; otherwise 0, even if a session that is being opened
   /// has a lease already.
   SessionId id() const;
   /// The last session that Lose ended; 0: there was none.
   SessionId lost() const { return lost_; }
-  /// The time of the last Lose, also if it ended no session; TimePoint::min(): there was none.
+  /// The time of the last Lose, even if it ended no session; TimePoint::min(): there was none.
   TimePoint lost_at() const { return lost_at_; }
   /// REQUIRES (checked): member().
   SessionGuard guard() const;
@@ -157,30 +154,31 @@ class Session {
   /// TimePoint::min(): no keepalive was confirmed yet.
   TimePoint last_renewed() const { return last_renewed_; }
 
-  /// The newest revision at which a confirmation passed (ConfirmAnswered), also of an earlier
-  /// session; 0: none has passed. Until the watch has reached it, the view may be older than that
-  /// confirmation.
+  /// The newest revision at which a confirmation passed (ConfirmAnswered), perhaps of an earlier
+  /// session; 0: none has passed. Until the watch has reached this revision, the view may be older
+  /// than that confirmation.
   Revision confirmed_revision() const { return confirmed_revision_; }
   /// How long the last confirmation that passed took, from its sending to its answer; 0 before the
   /// first one.
   Duration confirmation_took() const { return confirmation_took_; }
-  /// The confirmations that passed, of this and earlier sessions. From them DeadAtMost computes
-  /// when other members died.
+  /// The confirmations that passed, of this and earlier sessions. ConfirmationLog::DeadAtMost uses
+  /// them.
   const ConfirmationLog& confirmations() const { return confirmations_; }
-  /// Set for ever (kFailedPrecondition) as soon as another live node is known to use our node id;
-  /// nullopt until then. Once it is set, Advance opens no session, and only revokes leases. Advance
-  /// sets it in two cases, while it waits for the end of another session that holds our member key:
+  /// Why no session can open: another live node uses our node id (kFailedPrecondition). Once set,
+  /// refused() stays so, and Advance only revokes leases. Nullopt: no such node is known. While
+  /// Advance waits for the end of another session that holds our member key, it sets refused() in
+  /// two cases:
   ///  - The key passes to a third session.
-  ///  - This object never had a session, and a read of the whole view finds the key still held
-  ///    after a wait of 3 s + 2 * max(ttl(), the other session's TTL). The wait begins again if the
-  ///    view was not read for 1.5 * ttl(): then etcd was away, and leases may last longer.
+  ///  - This object never had a session, and the wait is over, but a read of the whole view still
+  ///    finds the key held. The wait is 3 s + 2 * max(ttl(), the other session's TTL). It begins
+  ///    again if the view was not read for 1.5 * ttl().
   const std::optional<Error>& refused() const { return refused_; }
 
   /// Counts since this object was created.
   struct Counters {
     std::uint64_t confirmed = 0;  ///< confirmed renewals
-    /// Keepalives without an answer, and keepalive answers that a confirmation did not prove, or
-    /// that were not confirmed within the TTL.
+    /// Keepalives without an answer, keepalive answers that a confirmation did not prove, and
+    /// keepalive answers that were not confirmed within the TTL.
     std::uint64_t failed = 0;
   };
   const Counters& counters() const { return counters_; }

@@ -1,6 +1,6 @@
-// SnapshotKeys: which keys a snapshot contains. A key that is not here is absent at the snapshot's
-// revision. Leaves out the key `died`, because a proof of death stays true when the key is gone. A
-// plain value, for View.
+// SnapshotKeys: which keys a snapshot has. A plain value, for View. A key that is missing or false
+// here is absent at the snapshot's revision. Exception: the key `died` is never here, because a
+// proof of death stays true when that key is gone.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace baton::core {
 
 class SnapshotKeys {
  public:
-  /// `records` and `moves` get `shards` entries each. Ignores facts of shards not below `shards`.
+  /// Gives `records` and `moves` `shards` entries each. Ignores facts of other shards.
   SnapshotKeys(const Snapshot& snapshot, std::uint32_t shards);
 
   std::vector<bool> records;  ///< by shard

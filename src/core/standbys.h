@@ -1,26 +1,29 @@
 // Standbys: which nodes stand by for which shards, by the placement rules.
 //
-// If a shard's rule asks for k standbys, the shard has k + 1 replicas. These are nodes that may
-// begin to lead the shard, in an order that differs from shard to shard. One replica after another
-// is chosen from the nodes that are left. The first of these criteria in which two nodes differ
-// decides which of them comes first:
-//  1. The node whose value of the rule's `spread` label is rarer among the replicas chosen so far.
-//     Nodes without this label share the empty value.
-//  2. The node that fits an earlier preference of the rule. Nodes that fit none come last.
-//  3. The node with the greater score. The score is a hash of shard and node (weighted rendezvous
-//     hashing). So a node's part is about in proportion to its weight, and a node that comes or
-//     goes moves no shard between two other nodes.
+// If a shard's rule asks for k standbys, the shard has k + 1 replicas: nodes that may begin to lead
+// the shard and don't drain. If there are too few of these nodes, the shard has fewer replicas. The
+// replicas have an order, which differs from shard to shard. Ready standbys take over in this
+// order. The first replica is chosen, then the second, and so on. Each time, the first criterion in
+// which two nodes differ decides between them:
+//  1. A node comes first if its value of the rule's `spread` label is rarer among the replicas
+//     chosen so far. Nodes without this label share the empty value.
+//  2. A node comes first if it fits an earlier preference of the rule. Nodes that fit no preference
+//     come last.
+//  3. A node comes first if its score is greater. The score is a hash of shard and node (weighted
+//     rendezvous hashing). By the score alone, a node is chosen in proportion to its weight. A node
+//     that comes or goes moves no shard between two other nodes.
 //
-// The replicas don't depend on who leads. The standbys of a shard are its replicas without its
-// leader. If the leader is no replica, and the shard has k + 1 replicas, one replica does not stand
-// by: the last one with the leader's `spread` value or, if there is none, the last of all. So a
-// change of leader makes at most one node begin to stand by. While nobody leads, all
-// replicas stand by.
+// The replicas don't depend on who leads. But the shard's leader decides which replicas stand by:
+//  - Nobody leads: all replicas stand by.
+//  - The leader is a replica: all other replicas stand by.
+//  - The leader is no replica, and there are at most k replicas: all replicas stand by.
+//  - The leader is no replica, and there are k + 1 replicas: one does not stand by. It is the last
+//    replica with the leader's `spread` value, or the last of all if no replica has this value.
 //
-// The order of the replicas is the order in which ready standbys take over.
+// So a change of the leader makes at most one node begin to stand by.
 //
 // Deterministic, without floating point: once settled(), all nodes with the same view agree. Nodes
-// with different views may disagree. That does no harm: standing by gives a node no right to lead.
+// with different views may disagree. That does no harm: a standby has no right to lead.
 // Single-threaded: owned by a View.
 #pragma once
 
@@ -40,72 +43,68 @@ namespace baton::core {
 
 class Standbys {
  public:
-  /// How many scores Update and Continue may compute at once if the loop must not be held up.
+  /// The argument `most` of Update and Continue in a loop that must not be held up.
   static constexpr std::size_t kScoresAtOnce = 4'000'000;
-  /// The same in a step that also merges `facts` facts into a view. A fact takes as long as 50
-  /// scores, so the result is 0 from 80,000 facts on.
+  /// The argument `most` for a step that has merged `facts` facts into a view. A fact costs as much
+  /// time as 50 scores. From 80,000 facts on, the result is 0.
   static constexpr std::size_t AtOnceBeside(std::size_t facts) {
     constexpr std::size_t kCostOfFact = 50;  // in scores
     return facts < kScoresAtOnce / kCostOfFact ? kScoresAtOnce - facts * kCostOfFact : 0;
   }
   static constexpr std::size_t kAllAtOnce = std::numeric_limits<std::size_t>::max();
 
-  /// Takes the rules and the nodes as they are now, and copies what it needs of them. `nodes` are
-  /// those that may begin to lead and don't drain. REQUIRES (not checked): their ids are distinct,
-  /// and ShardRules::Set got the same `shards`.
+  /// Takes the present rules and nodes, and copies what it needs of them. `nodes`: the nodes that
+  /// may begin to lead and don't drain. REQUIRES (not checked): the nodes' ids are distinct, and
+  /// ShardRules::Set got the same `shards`.
   ///
   /// Returns these shards, sorted, each once:
-  ///  - Those whose replicas changed, or whose rule changed in a way that matters here.
-  ///  - Those with a replica whose labels, zone or weight changed, because `Of()` may then return
-  ///    other nodes.
-  ///  - All shards of the last Update, if no rule asks for standbys any more.
+  ///  - Shards whose replicas changed.
+  ///  - Shards whose rule changed in `standbys`, `spread`, `require` or `prefer`, if the old or the
+  ///    new rule asks for standbys.
+  ///  - Shards with a replica whose labels, zone or weight changed.
+  ///  - All shards of the last Update, if the rules changed and no rule asks for standbys any more.
   ///
-  /// The result of `Of()` also depends on the labels and the zone of a leader that is no replica.
-  /// The caller has to note a change of these.
+  /// If a leader that is no replica changes its labels or zone, the result of Of() may change for
+  /// its shards. Update does not return these shards.
   ///
-  /// Costs next to nothing without rules about standbys. A node that came costs a few scores a
-  /// shard, and `most` does not limit these. A node whose labels, zone or weight changed costs as
-  /// much as a node that came. A shard is chosen again, with a score for each node, in these cases:
-  ///  - The shard lost a replica, or a replica's labels, zone or weight changed.
-  ///  - The shard's rule changed in a way that matters here.
-  ///  - Many nodes came or changed: more than 8, or more than an eighth of those that the rule
-  ///    allows.
-  ///
-  /// `most` limits the scores of the shards that are chosen again. After about `most` scores, the
-  /// rest of these shards wait for Continue. A shard that waits keeps those of its replicas that
-  /// are still allowed. Once settled(), the replicas depend only on the present rules and nodes.
+  /// If the replicas of a shard have to be chosen again, this costs a score for each node. After
+  /// about `most` scores, the remaining shards wait for Continue. A shard that waits keeps the
+  /// replicas that are still allowed. Beside these scores, each node that came or changed costs a
+  /// few scores a shard. Without rules that ask for standbys, Update costs next to nothing. Once
+  /// settled(), the replicas depend only on the present rules and nodes.
   std::vector<ShardId> Update(const ShardRules& rules, std::uint32_t shards,
                               const std::vector<const MemberFact*>& nodes,
                               std::size_t most = kAllAtOnce);
-  /// Goes on with the shards that wait, for about `most` scores; for 0 it does nothing. Returns
-  /// those whose replicas changed, sorted.
+  /// Chooses the replicas of shards that wait, with about `most` scores; does nothing if `most` is
+  /// 0. Returns the shards whose replicas changed, sorted.
   std::vector<ShardId> Continue(std::size_t most);
   /// Whether no shard waits.
   bool settled() const { return waiting_ == 0; }
   /// Whether no rule asks for standbys; true before the first Update.
   bool empty() const { return stride_ == 0; }
-  /// How many standbys the shard's rule asks for. REQUIRES, here and below: the shard is below the
-  /// last Update's `shards`. Not checked if no rule asks for standbys. Otherwise Wanted throws
-  /// std::out_of_range for another shard, and the methods below abort (BATON_CHECK).
+  /// How many standbys the shard's rule asks for. All questions from here on REQUIRE a shard below
+  /// the last Update's `shards`. If some rule asks for standbys, this function throws
+  /// std::out_of_range for another shard, and the functions below abort (BATON_CHECK).
   std::uint32_t Wanted(ShardId shard) const;
-  /// The shard's replicas, in their order: Wanted(shard) + 1, or fewer if there are not enough
-  /// nodes or the shard waits. Empty if Wanted(shard) is 0.
+  /// The shard's replicas, in their order. Their number is Wanted(shard) + 1, or less if there are
+  /// not enough nodes or the shard waits. Empty if Wanted(shard) is 0.
   std::vector<NodeId> ReplicasOf(ShardId shard) const;
   /// The nodes that stand by for the shard while `leader` leads it, in the order of the replicas.
-  /// `leader` null: nobody leads the shard.
+  /// Null: nobody leads the shard.
   std::vector<NodeId> Of(ShardId shard, const MemberFact* leader) const;
-  /// Whether Of(shard, leader) has `node`. Faster than Of. False for a node that was not among the
-  /// last Update's `nodes`, without a check of the shard.
+  /// Whether Of(shard, leader) has `node`; faster than Of. Returns false, without a check of the
+  /// shard, for a node that the last Update's `nodes` did not have.
   bool StandsBy(ShardId shard, const MemberFact* leader, const NodeId& node) const;
 
  private:
   using Number = ReplicaChoice::Number;  ///< of a node in nodes_
   static constexpr Number kFree = std::numeric_limits<Number>::max();
-  /// Says which nodes changed. A node that changed in what matters has come, too.
+  /// The nodes that came, changed or left. `came` also has the nodes whose labels, zone or weight
+  /// changed.
   struct Arrivals {
     std::vector<Number> came;
-    std::vector<std::vector<Number>> came_by_rule;  ///< those of `came` that each rule allows
-    std::vector<bool> changed;                      ///< by number; those that left, too
+    std::vector<std::vector<Number>> came_by_rule;  ///< by rule: those of `came` that it allows
+    std::vector<bool> changed;                      ///< by number; true for nodes that left, too
     std::vector<bool> left;                         ///< by number
     bool any = false;
   };
@@ -115,15 +114,15 @@ class Standbys {
   Arrivals TakeNodes(const std::vector<const MemberFact*>& nodes);
   void SetChoices(Arrivals& arrivals);
   ReplicaChoice ChoiceOf(const PlacementRule& rule) const;
-  /// Adds the nodes that came to the shard's replicas, or lets the shard wait. Returns whether its
-  /// replicas changed.
+  /// Adds the nodes that came to the shard's replicas, or lets the shard wait. Returns whether
+  /// Update must return the shard.
   bool Take(ShardId shard, const Arrivals& arrivals);
   bool Prune(ShardId shard, const Arrivals& arrivals);
   void Wait(ShardId shard);
   bool SetReplicas(ShardId shard, std::span<const Number> replicas);
   ReplicaChoice* ChoiceFor(ShardId shard);
   std::span<const Number> NumbersOf(ShardId shard) const;
-  /// The replica that does not stand by while `leader` leads; kFree: all do.
+  /// The replica that does not stand by while `leader` leads; kFree: all replicas stand by.
   Number IdleReplica(ShardId shard, const MemberFact* leader) const;
 
   Placement placement_;

@@ -1,16 +1,16 @@
 // Steadiness: which members come and go again and again, and which are gone now.
 //
-// A member flaps if its last kFlapsAfter sessions were short (options.h says how short), also if
-// they ended in order. When a member that flaps comes again, it is unsteady until it has stayed for
-// a delay. Each further short session doubles the delay, up to kMaxUnsteadyDelay. A member flaps
-// until one of its sessions is not short. Parts of the core that wait until the membership is quiet
-// ignore members that flap: see Flaps and View::membership_changed_at. may_claim.h says whether
-// unsteady members may begin to lead.
+// A member flaps if its last kFlapsAfter sessions were short, even if they ended in order.
+// options.h says which sessions are short. A member flaps until one of its sessions is not short.
+// After each return, a member that flaps is unsteady for a delay. Each further short session
+// doubles the delay, up to kMaxUnsteadyDelay. may_claim.h says whether unsteady members may begin
+// to lead. Parts of the core that wait for a quiet membership ignore members that flap
+// (View::membership_changed_at).
 //
-// Each node remembers what it saw itself, and a node that joined later knows less. So nodes may
-// differ about which members are unsteady. Callers must make sure that this does no harm.
+// Each node remembers only the sessions that it saw. So nodes may differ about which members are
+// unsteady, and callers must make sure that this does no harm.
 //
-// Remembers 4,096 nodes. Beyond that it forgets those that have been gone for longest.
+// Remembers 4,096 nodes. Beyond that, forgets the nodes that have been gone for longest.
 //
 // Pure and single-threaded: owned by a View.
 #pragma once
@@ -28,29 +28,28 @@ namespace baton::core {
 
 class Steadiness {
  public:
-  /// A session of the node began at `now`. `now` is TimePoint::min() if the session began before
-  /// this node could see it; such sessions don't count as short.
+  /// A session of the node began at `now`. TimePoint::min(): the session began before this node
+  /// could see it, and will not count as short.
   void NoteBegan(const NodeId& node, TimePoint now);
   struct End {
     bool in_order = false;  ///< the node had said that it leaves
-    Duration ttl{};         ///< the session's; the process may have died that long before the end
+    Duration ttl{};  ///< the session's TTL; the process may have died that long before the end
   };
-  /// A session of the node ended at `now`. Returns whether this made DelayOf(node) longer. A
-  /// session whose NoteBegan is missing does not count as short.
+  /// A session of the node ended at `now`. Returns whether DelayOf(node) grew. A session whose
+  /// NoteBegan is missing does not count as short.
   bool NoteEnded(const NodeId& node, const End& end, TimePoint now);
 
-  /// Until when a node that is here is unsteady; a past time: the node is steady. TimePoint::min():
-  /// the node does not flap, or nothing is known of it. For a node that is away the result means
-  /// nothing.
+  /// Until when the node is unsteady; a past time: the node is steady. TimePoint::min(): the node
+  /// does not flap, or nothing is known of it. While the node is away, the result means nothing.
   TimePoint UnsteadyUntil(const NodeId& node) const;
-  /// How long the node has to stay after its return to be steady again; 0: the node does not flap,
-  /// or nothing is known of it.
+  /// How long the node must stay after a return to be steady; 0: the node does not flap, or nothing
+  /// is known of it.
   Duration DelayOf(const NodeId& node) const;
-  /// Whether the node's last kFlapsAfter sessions that ended were short. A node that flaps may be
-  /// steady by now.
+  /// Whether the last kFlapsAfter sessions of the node that have ended were short. A node that
+  /// flaps may be steady by now.
   bool Flaps(const NodeId& node) const;
   /// The times after `since` at which nodes vanished, sorted, one for each node. Leaves out nodes
-  /// that are back, nodes that had said that they leave, and nodes that flap.
+  /// that are back, nodes that flap, and nodes that had said that they leave.
   std::vector<TimePoint> GoneSince(TimePoint since) const;
 
  private:

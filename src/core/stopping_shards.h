@@ -1,6 +1,6 @@
 // StoppingShards: the shards whose leadership on this node has ended, and whose `lost` has not
-// returned yet. A `releasing` that never returns holds up the `lost` behind it. So the shard of
-// that `releasing` stays here as well.
+// returned. While a shard's `releasing` does not return, its `lost` can't begin, so the shard stays
+// here.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -19,13 +19,13 @@ class StoppingShards {
     OperationId operation = 0;
     TimePoint began{};
   };
-  /// A shard's `lost` callbacks that have not returned, in the order of their Begin. Never empty.
+  /// A shard's `lost` callbacks that have not returned, in the order of Begin. Never empty.
   using OfShard = std::vector<Lost>;
 
-  /// Call it for each `lost` that is sent to the application. `operation` is that of the callback.
-  /// REQUIRES (not checked): `operation` is greater than in the call before.
+  /// A `lost` is sent to the application, with this operation. REQUIRES (not checked): `operation`
+  /// is greater than in the last call.
   void Begin(ShardId shard, OperationId operation, TimePoint now);
-  /// A callback returned. Returns whether it was a `lost` that had not returned yet.
+  /// A callback returned. Returns whether it was a `lost` that had not returned before.
   bool Returned(OperationId operation);
 
   bool Has(ShardId shard) const { return shards_.contains(shard); }

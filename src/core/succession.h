@@ -1,29 +1,30 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
 // Every node computes the whole assignment (assignment.h) from its own view, and claims its own
-// part of it, in batches. At most kClaimBatchesInFlight batches are in flight, and claim_pace.h
-// limits how fast they follow. A node also claims the shards that the failover policy or a lock
-// delay keeps for it, and replaces damaged records. A node claims nothing in each of these cases:
+// part in batches. At most kClaimBatchesInFlight batches are in flight, and claim_pace.h limits
+// their pace. A node also claims the shards that the failover policy or a lock delay keeps for it,
+// and replaces damaged records. A node claims nothing in each of these cases:
 //  1. The view is not complete, or the group's config is bad or absent.
 //  2. The node's session is not live, the node drains or stops (Context::draining), or its
 //     application is not attached (Context::attached).
-//  3. The brake is on: more than two members, and more than 10 % of all, vanished within the last
-//     CoreOptions::settle. "All" are the live members and those that vanished. Members that left in
-//     order, that flap (steadiness.h) or that are back don't count as vanished.
+//  3. The brake is on. More than two members, and more than 10 % of all, vanished within the last
+//     CoreOptions::settle. "All" are the live members and those that vanished. A member that left
+//     in order, that flaps (steadiness.h) or that is back has not vanished.
 //  4. A cold start has not settled: no shard is led, fewer than expect_nodes members are live, and
 //     the membership has not been quiet for `settle`. If expect_nodes is 1, the number of members
-//     does not matter. Quiet time counts only from the first Advance without case 1 or 2 on.
-//  5. The node pauses. It does so if a batch of claims was answered, and some shard of the batch
-//     still has no leader, usually because a claim was refused. The pause is kMinRetryPause at
-//     first. It doubles with each further answer like this in a row, up to kMaxRetryPause.
+//     does not matter. Quiet time counts from the first Advance without the cases 1 and 2.
+//  5. The node pauses. A pause begins when a batch of claims is answered and some shard of the
+//     batch still has no leader. The usual cause is a refused claim. The first pause is
+//     kMinRetryPause. Each further pause in a row is twice as long, up to kMaxRetryPause.
 //
-// A node stalls if the assignment gives it vacancies, and no leadership of the node begins for
-// kPassOverAfter plus the time that its pace needs (ClaimPace::LongestPause). Then the next node in
-// line claims these shards. Each later place, up to the 16th, waits for one more period, which is
-// twice as long as the period before it. Each node measures these periods itself. If one of the
-// cases 1 to 4 holds for the node that measures, its periods begin again when the case is over. The
-// line for a shard begins with the shard's ready standbys, without the node that stalls. Nodes with
-// different views may see different lines. That does no harm: a claim's guards decide.
+// A node stalls if the assignment gives it vacancies, but no leadership of the node begins for a
+// period. The period is kPassOverAfter plus ClaimPace::LongestPause. Then the first node in line
+// claims the vacancies. After twice this period more, the second node claims the rest. After four
+// times this period more, the third node does, and so on, up to the 16th. Each node measures these
+// times itself. When one of the cases 1 to 4 ends for a node, its measurement begins again.
+//
+// A shard's line begins with the shard's ready standbys. The stalled node is not in line. Nodes
+// with different views may see different lines. That does no harm: a claim's guards decide.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -49,22 +50,22 @@ class Succession {
   /// example after Clear. REQUIRES: `write` is a ClaimBatch of this object, and the view has merged
   /// what the write read back.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Records what changed in the view. REQUIRES: every change is passed before the next Advance.
+  /// Records what changed in the view. REQUIRES: each ViewChanges of the view is passed here before
+  /// the next Advance.
   void Note(const ViewChanges& changes);
-  /// Divides the vacancies if needed, passes over nodes that stall, and sends claims.
+  /// Computes the assignment if needed, takes over shards of nodes that stall, and sends claims.
   void Advance(Context& context, const Leaderships& leaderships);
-  /// The session is lost: forgets the claims in flight and the assignment. settled() and a pause
-  /// after a refusal stay as they are.
+  /// The session is lost: forgets the claims in flight and the assignment. settled() stays, and so
+  /// does the pause of case 5.
   void Clear();
-  /// Whether the brake was on at the last Advance; false before the first one. False in cases 1, 2
-  /// and 4 above, even if many members vanished. Case 5, the pause, does not matter here.
+  /// Whether the last Advance found the brake of case 3 on; false before the first Advance. Always
+  /// false in the cases 1, 2 and 4. Case 5 does not matter.
   bool braking() const { return braking_; }
-  /// Whether the cold start is over. Stays true once it is. Advance finds this out only while
-  /// neither case 1 nor case 2 above holds. Until then the result stays false, even if shards are
-  /// led.
+  /// Whether the cold start is over. Once true, it stays true. Until the first Advance without the
+  /// cases 1 and 2, it is false, even if shards are led.
   bool settled() const { return settled_; }
-  /// How often this node has divided vacancies, and how often it has looked for other nodes that
-  /// stall. These two cost most in a large group.
+  /// How often this node has computed the assignment of vacancies, and how often it has looked for
+  /// nodes that stall.
   struct Counters {
     std::uint64_t assignments = 0;
     std::uint64_t looks_at_others = 0;
@@ -75,11 +76,11 @@ class Succession {
   /// The shards that the assignment gives to another member.
   struct Assigned {
     NodeId node;
-    std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_
-    std::size_t left = 0;         ///< how many of them have no leader yet
+    std::vector<ShardId> shards;  ///< sorted; some may have a leader by now (assigned_to_)
+    std::size_t left = 0;         ///< how many of `shards` have no leader yet
     /// when a leadership of the member last began, or when the vacancies first fell to it
     TimePoint progress_at{};
-    Duration patience{};  ///< if it makes no progress for this long, it is passed over
+    Duration patience{};  ///< a member without progress for this long stalls
   };
   /// The nodes that may take over for others.
   struct Line {
@@ -103,7 +104,7 @@ class Succession {
   void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
   void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
   void ReplaceOthers(std::vector<Assigned> others);
-  /// While this node is held back or suspended, the others are too, as a rule. So nobody's progress
+  /// If this node is held back or suspended, the others usually are, too. So no node's progress
   /// counts until this node has divided the vacancies again.
   void ForgetOthers() {
     ReplaceOthers({});
@@ -136,7 +137,7 @@ class Succession {
   std::vector<Term> noted_term_;               ///< by shard: the last leadership that was noted
   std::vector<Assigned> others_;               ///< sorted by node
   std::vector<std::uint32_t> assigned_to_;     ///< by shard: the number in others_, or kToNobody
-  TimePoint pass_over_at_ = TimePoint::min();  ///< nobody can be passed over earlier
+  TimePoint pass_over_at_ = TimePoint::min();  ///< before this time, no node stalls
   std::map<OperationId, std::vector<ShardId>> in_flight_;
   std::set<ShardId> claiming_;
   TimePoint hold_until_{};

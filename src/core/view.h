@@ -5,12 +5,12 @@
 // with the greatest revision. A key's absence is a fact with a revision, too. So a snapshot read at
 // R never replaces a fact from a later revision, and a lost leadership never comes back.
 //
-// The View only merges facts and answers questions; it decides nothing. Until complete(), an
-// unknown key looks like an absent key. Each point in time that it returns is when this node learnt
-// of something, by its own clock.
+// The View merges facts and answers questions; it decides nothing. Until complete(), an unknown key
+// looks like an absent key. Points in time say when this node learnt of something, by its own
+// clock.
 //
-// Pure and single-threaded: owned by a core, or by a relay. Pointers and references into it are
-// valid until the next Merge.
+// Pure and single-threaded: owned by a core, or by a relay. Each Merge invalidates pointers and
+// references into the View.
 #pragma once
 
 #include <algorithm>
@@ -40,38 +40,39 @@ namespace baton::core {
 struct ViewChanges {
   /// The shards in these cases, sorted and distinct:
   ///  - The record or the move changed.
-  ///  - The leader's session began, ended or was proven dead.
-  ///  - UnledSince became known, or begins again under a lock delay.
+  ///  - The session of the leader that the record names began, ended or was proven dead.
+  ///  - UnledSince became known, or began again under a lock delay.
   ///  - The record is unreadable, and any session began, ended or was proven dead.
   ///
-  /// At the first snapshot: all shards, and all flags below are true, but `standbys` is empty.
+  /// The first snapshot puts all shards here, sets all flags below, and empties `standbys`.
   std::vector<ShardId> shards;
-  /// a member's key was written or vanished (but not if only its list of ready standbys changed), a
-  /// death was proven, or sessions were forgotten
+  /// A member's key was written or vanished, a death was proven, or sessions were forgotten. A
+  /// change of a member's list of ready standbys alone does not count.
   bool members = false;
-  bool policy = false;    ///< a policy or a RipeFact
-  bool balancer = false;  ///< its record, or its leader's session; also if a read found no record
-  bool config = false;    ///< the config; also if a read found no config
-  /// Sorted and distinct: the shards that Standbys::Update or Continue returned, those whose
-  /// leader's labels or zone changed, and those for which a node became a ready standby or ceased
-  /// to be one. A change of readiness alone does not set `members`. The standbys of the shards in
-  /// `shards` may have changed as well, because their leaders did.
+  bool policy = false;  ///< a policy or a RipeFact changed
+  /// The balancer's record, or the session of its leader, changed; or a read found no record.
+  bool balancer = false;
+  bool config = false;  ///< the config changed, or a read found no config
+  /// The shards in these cases, sorted and distinct. A new leader, too, may change a shard's
+  /// standbys: then the shard may be in `shards` alone.
+  ///  - Standbys::Update or Continue returned the shard.
+  ///  - The leader that the record names has other labels or another zone.
+  ///  - A node became a ready standby for the shard, or ceased to be one.
   std::vector<ShardId> standbys;
-  std::vector<NodeId> changed_members;  ///< which members changed; some more than once
-  /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
+  std::vector<NodeId> changed_members;  ///< nodes whose keys set `members`; may have duplicates
+  /// Members whose Steadiness::DelayOf grew, because a short session ended.
   std::vector<NodeId> flapping;
   bool any() const {
     return !shards.empty() || !standbys.empty() || members || policy || balancer || config;
   }
-  /// Sorts the lists of shards, and drops what is there twice. (In a large group most lists are
-  /// sorted already, and to sort them again would take long.)
+  /// Sorts `shards` and `standbys`, and drops duplicates.
   void Sort() {
     for (std::vector<ShardId>* list : {&shards, &standbys}) {
       if (!std::ranges::is_sorted(*list)) std::ranges::sort(*list);
       list->erase(std::unique(list->begin(), list->end()), list->end());
     }
   }
-  /// Adds a later ViewChanges. Afterwards the lists may be unsorted, and may have an entry twice.
+  /// Adds a later ViewChanges. Then `shards` and `standbys` may be unsorted and have duplicates.
   void Add(ViewChanges later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
@@ -89,14 +90,13 @@ struct ViewChanges {
   }
 };
 
-/// ChangedShards: collects the shards that have to be looked at again, until Clear. It begins with
-/// all shards. If it would collect more than 4,096, it has all shards again. (Shards that come
-/// twice may count twice.)
+/// ChangedShards: the shards that its owner has to look at again. At first, it has all shards;
+/// Clear empties it. If it would collect more than 4,096 shards, it has all shards again. A shard
+/// that comes twice may count twice.
 class ChangedShards {
  public:
-  /// Adds `changes.shards`, but not `changes.standbys`. Adds all shards if a member, a policy or
-  /// the config changed, because that may concern any move. REQUIRES: `changes.shards` is sorted,
-  /// as TakeChanges returns it.
+  /// Adds `changes.shards`, but not `changes.standbys`. If a member, a policy or the config
+  /// changed, adds all shards. REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
     const bool any = changes.members || changes.policy || changes.config;
@@ -127,64 +127,62 @@ class ChangedShards {
 
 class View {
  public:
-  /// For `shards` shards. `self` is the node that owns this view; empty for a relay. members()
-  /// keeps the entry of `self` even after a snapshot confirmed that its key is absent.
+  /// `shards`: how many shards the group has. `self`: the node that owns this view; empty for a
+  /// relay.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`, and invalidates pointers and references into the view.
-  // Changes come from the watch. A snapshot is a read of everything: a key that the snapshot does
-  // not contain is absent at the snapshot's revision. A list of facts is what a write or a
-  // confirmation read back. Merge ignores facts of shards not below shard_count(). It also ignores
-  // facts that are not newer than the known fact of their key, with four exceptions:
-  //  - A shard's record that is not newer changes no leader. But the view may have learnt more of
-  //    the leader's session meanwhile. So an uncertain death may become certain (see deaths()), and
-  //    UnledSince may become known.
-  //  - If a shard's record comes again with the same revision, the view takes its version and
-  //    create revision if it did not know them.
-  //  - A DeathFact counts even if a newer fact is known, because a proof stays true. But it counts
-  //    only in a watch message which also shows that the member key was deleted at the same
-  //    revision (ProvenDeaths).
-  //  - A late RipeFact may bring back a key `ripe/<node>` that a snapshot showed as absent. That is
-  //    harmless, because what the key says stays true.
+  // Each function merges facts that arrived at `now`. Changes come from the watch. A Snapshot is a
+  // read of everything: a key without a fact in the snapshot is absent at the snapshot's revision.
+  // A list of facts is what a write or a confirmation read back.
+  //
+  // Merge ignores facts of shards not below shard_count(). It ignores a fact that is not newer than
+  // the known fact of its key, with these exceptions:
+  //  - A shard's record that is not newer changes no leader. But if the view knows more of the
+  //    leader's session by now, an uncertain death may become certain (deaths()), and UnledSince
+  //    may become known.
+  //  - If the view knows a record without its version and create revision, a record with the same
+  //    revision adds them.
+  //  - A DeathFact that is not newer counts, because a proof stays true. But every DeathFact needs
+  //    Changes which show that the member key was deleted at the same revision (ProvenDeaths).
+  //  - A late RipeFact may bring back a key `ripe/<node>` that a snapshot showed as absent. This is
+  //    harmless, because the key's content stays true.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
-  /// Continues to choose standbys if Merge could not finish that in one call (standbys.h). Each
-  /// call does one portion of that work (Standbys::kScoresAtOnce). But it does nothing if a Merge
-  /// has done a portion since the last call, so that no step does two. Returns whether more is left
-  /// to do; if so, call it again soon.
+  /// Goes on choosing standbys if a Merge could not finish (standbys.h), one portion a call
+  /// (Standbys::kScoresAtOnce). If a Merge has done a portion since the last call, this call does
+  /// nothing: no step does two. Returns whether work is left. If so, call this again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));
     return !standbys_.settled();
   }
-  /// Returns what changed since the last call; the first call: since the start. Its lists of shards
-  /// are sorted and distinct, `changed_members` is neither.
+  /// Returns what changed since the last call or, in the first call, since the start. `shards` and
+  /// `standbys` are sorted and distinct; `changed_members` and `flapping` are not.
   ViewChanges TakeChanges();
-  /// Tells the view that it knows everything that had happened by `at`. So if the view hears of a
-  /// new session later, that session began after `at` (see Absences::NoteBegan). Does nothing if an
-  /// earlier call had a later `at`.
+  /// The view knows everything that had happened by `at`. So if it hears of a new session later,
+  /// that session began after `at` (Absences::NoteBegan). Ignored if an earlier call had a later
+  /// `at`.
   void NoteCurrent(TimePoint at) { current_at_ = std::max(current_at_, at); }
-  /// Tells the view about an earlier session of self(): the session's process is dead, and no other
-  /// process acts on the shards that the session led. Remembers the last 8. REQUIRES (not checked):
-  /// call it before the first Merge.
+  /// `session` is an earlier session of self(). The session's process is dead, and no other process
+  /// acts on the shards that the session led. Remembers the last 8. REQUIRES (not checked): called
+  /// before the first Merge.
   void NoteStopped(SessionId session) { sessions_.NoteStopped({self_, session}); }
-  /// Whether NoteStopped named the session, and the view has not forgotten it.
+  /// Whether NoteStopped was called for the session, and the view has not forgotten it.
   bool StoppedHere(const SessionRef& session) const { return sessions_.Stopped(session); }
 
-  /// A key whose mod revision went down. This view had seen the key, or its absence, with revision
-  /// `known`. A snapshot that was merged later, whose own revision is not below `known`, shows the
-  /// key with the lower revision `found`. That never happens within one history of etcd, so
-  /// somebody restored a backup and then raised etcd's revision.
+  /// A key whose mod revision went down. The view knew the key, or its absence, with revision
+  /// `known`. Then a snapshot with a revision not below `known` showed the key with the lower
+  /// revision `found`. In one history of etcd this can't happen: somebody restored a backup, and
+  /// then raised etcd's revision.
   ///
-  /// Only shard records, members and config are compared. After each snapshot the view forgets the
-  /// members that the snapshot showed as absent, except self(). So the view does not compare their
-  /// absence later.
+  /// The view compares shard records, members and the config. Except for self(), it does not
+  /// compare a member's absence after a snapshot has shown that absence.
   struct WentBack {
     Revision known;
     Revision found;
   };
-  /// The first of these keys that a snapshot showed; nullopt: etcd has not been seen to go back.
+  /// The first such key; nullopt: the view has seen no such key.
   const std::optional<WentBack>& went_back() const { return went_back_; }
 
   /// Whether a snapshot was merged. From then on every key is known.
@@ -192,53 +190,50 @@ class View {
   /// When the last snapshot was merged; TimePoint{}: no snapshot was merged.
   TimePoint read_at() const { return read_at_; }
   /// When the snapshot before the last one was merged; TimePoint{}: there was none. Reads don't
-  /// overlap, so the last read began after this time, and its data is at least as new. (The data
-  /// may be older than read_at(), because the process may pause between etcd's answer and the
-  /// merge.)
+  /// overlap, so the read of the last snapshot began after this time. read_at() can't show this:
+  /// the process may pause between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
-  /// The greatest revision of a snapshot or watch message; 0: none was merged. Once complete(), the
-  /// view has every key as it was at this revision or later.
+  /// The greatest revision of a merged snapshot or watch message; 0: neither was merged. Once
+  /// complete(), the view has every key as it was at this revision or later.
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const NodeId& self() const { return self_; }
-  /// The config as it is now, whether it fits or not; `present` is false if there is none.
+  /// The config as it is now, even if it does not fit; `present` is false if there is no config.
   const ConfigFact& config() const { return config_; }
-  /// The last config that fitted. A config fits if it can be read, has this view's shard count, and
-  /// has the hash and cluster id of the fitting configs before it. `present` is false: no config
-  /// has fitted yet. A bad write to the config, or its deletion, changes nothing here.
+  /// The last config that fitted; `present` is false if no config has fitted yet. A config fits if
+  /// it can be read and has this view's shard count. Its hash and cluster id must be those of the
+  /// fitting configs before it. If the present config does not fit or is absent, this one stays.
   const ConfigFact& fitting_config() const { return fitting_config_; }
-  /// How the group fails over, by the fitting config; the default settings before there is one.
-  /// Writes that depend on these settings compare the revision of that config, so etcd refuses them
-  /// while a bad config is there. Reason: just before the bad config, an operator may have written
-  /// good settings that this view has not seen. A write by the older settings might break them.
+  /// The failover settings of the fitting config; the defaults if no config has fitted yet. A write
+  /// that depends on these settings must compare the fitting config's revision. So etcd refuses the
+  /// write if another config, good or bad, has been written since.
   const FailoverSettings& failover() const { return fitting_config_.failover; }
-  /// Which nodes may begin to lead which shards, by the fitting config. Writes that depend on these
-  /// rules compare the config's revision, too.
+  /// The placement rules of the fitting config. A write that depends on these rules must compare
+  /// the same revision.
   const ShardRules& rules() const { return rules_; }
-  // All questions about a shard REQUIRE: shard < shard_count(). Most of them throw
-  // std::out_of_range otherwise.
+  // All questions about a shard REQUIRE shard < shard_count(). Otherwise most of them throw
+  // std::out_of_range.
 
-  /// The shard's record; `present` is false if the record is absent, or not known yet.
+  /// The shard's record; `present` is false if the record is absent or not known yet.
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
-  /// The shard's move, also if it is not live; null if there is no move.
+  /// The shard's move, even if it is not live (LiveMove); null if no move is known.
   const MoveFact* move(ShardId shard) const {
     const auto found = moves_.find(shard);
     return found != moves_.end() ? &found->second : nullptr;
   }
-  /// The move's revision. If there is no move: the revision at which the move was known to be
+  /// The revision of the shard's move. If no move is known: the revision at which the move was
   /// absent; 0: nothing is known of it.
   Revision move_revision(ShardId shard) const {
     const MoveFact* known = move(shard);
     return known != nullptr ? known->revision : move_absent_at_.at(shard.value);
   }
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
-  /// By node id. Includes members that are not live. Also includes absent members (`present` is
-  /// false), until the next snapshot confirms their absence, and an absent self() for ever.
+  /// By node id. Includes members that are not live. An absent member has an entry (`present` is
+  /// false) until the next snapshot confirms its absence; self() keeps its entry for ever.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
-  /// The node's member key, also if it is absent or the member is not live; null if nothing is
-  /// known of it.
+  /// The node's entry in members(); null if there is no entry.
   const MemberFact* member(const NodeId& node) const {
     const auto found = members_.find(node);
     return found != members_.end() ? &found->second : nullptr;
@@ -248,27 +243,28 @@ class View {
     const auto found = policies_.find(name);
     return found != policies_.end() && found->second.present ? &found->second : nullptr;
   }
-  /// The mod revision of the last change of any policy; 0: no policy was ever changed, or kChanged
-  /// was deleted.
+  /// The mod revision of the last change of any policy. 0: no policy was ever changed, or somebody
+  /// deleted the key of PolicyKind::kChanged.
   Revision policies_changed() const {
     const PolicyFact* known = policy({PolicyKind::kChanged});
     return known != nullptr ? known->revision : Revision{};
   }
-  /// Makes the write that sets `policy`, or deletes it if its `present` is false. The write is
-  /// guarded by the revisions that are known here.
+  /// Returns the write that sets `policy`, or deletes it if `policy.present` is false. The write's
+  /// guards compare the revisions that this view knows.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// By node: its key `ripe/<node>` as last seen. It says that the failover delay has passed for
-  /// leaderships of the node (base/facts.h). An absent key stays until the next snapshot.
+  /// The keys `ripe/<node>` as last seen, by node: see RipeFact. An absent key has an entry until
+  /// the next snapshot.
   const std::map<NodeId, RipeFact>& ripe() const { return ripe_; }
-  /// The node's key `ripe/<node>` as last seen, which may be absent; null: nothing is known of it.
+  /// The node's entry in ripe(), which may be absent (`present` is false); null if there is no
+  /// entry.
   const RipeFact* ripe(const NodeId& node) const {
     const auto found = ripe_.find(node);
     return found != ripe_.end() ? &found->second : nullptr;
   }
 
-  /// Whether the node's member key is attached to this session's lease: the same check as a claim's
-  /// guard.
+  /// Whether the node's member key is attached to the lease of this session. A claim's guard checks
+  /// the same.
   bool SessionAlive(const SessionRef& ref) const {
     const MemberFact* found = member(ref.node);
     return found != nullptr && found->HoldsSession(ref.session);
@@ -276,9 +272,8 @@ class View {
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
-  /// The nodes that stand by for the shard now, in the order in which they would take over; some
-  /// may not be ready (MemberFact::ReadyFor). Empty if the shard's rule asks for no standbys, or no
-  /// other node may stand by.
+  /// The nodes that stand by for the shard now, in the order in which they would take over. Some
+  /// may not be ready (MemberFact::ReadyFor). May be empty.
   std::vector<NodeId> StandbysOf(ShardId shard) const {
     return standbys_.Of(shard, LeaderOf(shard));
   }
@@ -287,34 +282,34 @@ class View {
     return standbys_.StandsBy(shard, LeaderOf(shard), node);
   }
   const Standbys& standbys() const { return standbys_; }
-  /// The shard's leader, if its record is in force; null: nobody leads.
+  /// The shard's leader; null if the shard's record is not in force (InForce).
   const MemberFact* LeaderOf(ShardId shard) const {
     return InForce(shard) ? member(record(shard).leader) : nullptr;
   }
-  /// How many shards the node leads by records in force; also 0 for an unknown node.
+  /// How many shards the node leads by records in force; 0 for an unknown node.
   std::uint32_t LedBy(const NodeId& node) const;
-  /// Whether the move can still be carried out: it is readable and not void, the leadership that it
-  /// ends is in force, and its target is another live member that the placement rules allow. If the
-  /// move is prepared, the target must still have the session that prepared it. A draining target
-  /// is live.
+  /// Whether the move can still be carried out. All of this must hold:
+  ///  - The move is readable and not void.
+  ///  - The leadership that the move ends is in force.
+  ///  - The target is a live member, is not the leader, and fits the placement rules. It may drain.
+  ///  - If the move is prepared, the target still has the session that prepared it.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
-  /// Whether the member is draining, by its own state (also because it is unhealthy) or by an
-  /// operator's policy.
+  /// Whether the member drains: its state is kDraining (this includes unhealthy members), or an
+  /// operator's policy drains it.
   bool Draining(const MemberFact& member) const;
 
-  /// When this node learnt that no leadership of the shard is in force (see InForce). Nullopt while
-  /// a leadership is in force, and before this node knows the shard's record or its absence. An
-  /// unreadable record counts as no leadership, although a node of a newer version may be able to
-  /// read it and lead.
+  /// When this node learnt that no leadership of the shard is in force (InForce). Nullopt while a
+  /// leadership is in force, and before this node knows the shard's record or its absence. An
+  /// unreadable record is not in force, although a node of a newer version may lead by this record.
   std::optional<TimePoint> VacantSince(ShardId shard) const {
     const TimePoint since = vacant_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// When this node learnt that the shard's record, as it is now, makes nobody the leader. A newer
-  /// record that makes nobody the leader sets this time again, and so does a newer read that finds
-  /// no record. (VacantSince keeps the first time.) Nullopt in three cases:
+  /// When this node learnt that the shard's present record is not in force. The time begins again
+  /// with each newer record that is not in force, and with each newer read that finds no record.
+  /// VacantSince keeps the first time. Nullopt in three cases:
   ///  - This node knows nothing of the record yet.
   ///  - The record is in force.
   ///  - A write's answer showed the record, and all that the view knows of the record's leader is
@@ -323,50 +318,51 @@ class View {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
   }
-  /// The term of the last leadership of the shard that this view saw in force; 0: it saw no
+  /// The term of the last leadership of the shard that this view saw in force; 0: no such
   /// leadership.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// The number of shards for which VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader before its present leadership, as this node saw it; 0: it saw
-  /// no gap. Use it only in the step in which that leadership began (core/detection.h): later facts
-  /// may overwrite it.
+  /// How long the shard had no leader before its present leadership, as this node saw it; 0: the
+  /// node saw no gap. Valid only in the step in which the leadership began (core/detection.h):
+  /// later facts may overwrite it.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
-  /// Which shards' readable records name which node as the leader, whether or not the node's
-  /// session lives.
+  /// Which shards' readable records name which node as the leader, even if the node's session has
+  /// ended.
   const LeaderIndex& leaders() const { return leaders_; }
 
-  // SeenAlive, LastLeaseEnd, ProvenDead and StoppedHere remember sessions. After each snapshot the
-  // view forgets the sessions of absent nodes that no shard's record names. For this, an unreadable
+  // SeenAlive, LastLeaseEnd, ProvenDead and StoppedHere remember sessions. After each snapshot, the
+  // view forgets the sessions of absent nodes that no shard's record names. Here, an unreadable
   // record counts as naming its LastKnownLeader.
 
-  /// Whether this view ever saw the session alive, also if the session has ended since. Remembers
-  /// the last 8 sessions of a node.
+  /// Whether this view ever saw the session alive, even if it has ended since. Remembers the last 8
+  /// sessions of a node.
   bool SeenAlive(const SessionRef& ref) const { return sessions_.SeenAlive(ref); }
-  /// When the node's last session ended. Null if the view saw no end of a session of the node. Also
-  /// null if a read, not the watch, showed the last end.
+  /// How the node's last session ended, as the watch showed it. Null if the view saw no end of a
+  /// session of the node, or if a read showed the last end.
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const { return sessions_.LastEnd(node); }
-  /// Whether the session's process was proven dead. The proof: the node's next session took over
-  /// its member key; a DeathFact of the session counted (see Merge); or NoteStopped. Remembers the
-  /// last 8 such sessions of a node.
+  /// Whether the session's process was proven dead. Remembers the last 8 such sessions of a node.
+  /// Each of these is a proof:
+  ///  - The node's next session took over its member key.
+  ///  - A DeathFact of the session counted (see Merge).
+  ///  - NoteStopped was called for the session.
   bool ProvenDead(const SessionRef& ref) const { return sessions_.ProvenDead(ref); }
 
-  /// The session that a shard's record named just before the record became unreadable; the session
-  /// may have ended before that. Nullopt if the record named nobody, or is readable or absent now.
-  /// Also nullopt if others may have led in between. That is so in these cases:
-  ///  - An unreadable record followed one of a newer schema.
-  ///  - A read, not the watch, showed an unreadable record, and the view can't tell whether the key
-  ///    was written more than once since the record that it knew.
+  /// The session that the shard's record named just before the record became unreadable. The
+  /// session may have ended before. Nullopt if the record named nobody, or is readable or absent
+  /// now. Also nullopt if others may have led in between, in these cases:
+  ///  - An unreadable record followed a record of a newer schema.
+  ///  - A read showed an unreadable record, and the view can't tell whether the key was written
+  ///    more than once since the known record.
   ///  - A read showed the first damage, and the session was not alive then.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? damage->last_leader : std::nullopt;
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if the record is readable or absent. The unreadable record may change and still be
-  /// unreadable. If others can't have led in between, this time stays. Otherwise the time of that
-  /// change replaces it.
+  /// nullopt if the record is readable or absent. When another unreadable record follows, this time
+  /// stays, except if others may have led in between. Then the time begins again.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? std::optional(damage->since) : std::nullopt;
@@ -376,7 +372,7 @@ class View {
   const std::map<ShardId, Damage>& damage() const { return damage_.all(); }
 
   /// When this node last learnt that a member key appeared, vanished or moved to another lease;
-  /// TimePoint{}: never. The keys of members that flap don't count (Steadiness::Flaps).
+  /// TimePoint{}: never. Keys of members that flap don't count (Steadiness::Flaps).
   TimePoint membership_changed_at() const { return membership_changed_at_; }
   /// Which members flap, and which are gone.
   const Steadiness& steadiness() const { return steadiness_; }
@@ -390,8 +386,8 @@ class View {
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }
-  /// Call it when this process has lost its session `session` and goes on. Then the end of that
-  /// session does not count as a death. Remembers the last 8.
+  /// This process has lost its session `session` and goes on, so the end of this session does not
+  /// count as a death. Remembers the last 8 such sessions.
   void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }
 
  private:
@@ -452,11 +448,11 @@ class View {
   ShardRules rules_;
   Standbys standbys_;
   bool standbys_outdated_ = false;
-  bool standbys_updated_ = false;  ///< since the last ContinueStandbys, which then does nothing
+  bool standbys_updated_ = false;  ///< true: the next ContinueStandbys does nothing
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;
-  /// by shard: if there is no move, the revision at which it was known to be absent
+  /// by shard: if there is no move, the revision at which the move was absent
   std::vector<Revision> move_absent_at_;
   std::map<NodeId, MemberFact> members_;
   std::size_t live_members_ = 0;

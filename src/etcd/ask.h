@@ -1,5 +1,5 @@
-// Ask makes one call of the transport and waits for the answer. It is for threads that may block.
-// The loop and the transport's threads must not use it.
+// Ask makes one call of the transport and waits for the answer. Call it on threads that may block,
+// never on the loop or on a thread of the transport.
 #pragma once
 
 #include <future>
@@ -10,8 +10,8 @@
 
 namespace baton::etcd {
 
-/// Calls `call` with a handler, waits until the handler is called, and returns the reply. The wait
-/// ends soon after the call's deadline at the latest. REQUIRES (not checked): `call` makes one
+/// Calls `call` with a handler, waits until the handler gets the reply, and returns the reply. The
+/// wait ends soon after the call's deadline at the latest. REQUIRES (not checked): `call` makes one
 /// unary call of the transport, and passes the handler to that call.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {

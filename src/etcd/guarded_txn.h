@@ -1,12 +1,13 @@
-// Guarded writes as etcd's transactions: builds the request for a portion of a write, and reads its
+// Guarded writes as etcd's transactions: builds the request for a portion of a write, and reads the
 // answer.
 //
 // A portion has one of two shapes. The flat shape is one transaction: all items or none. The nested
-// shape is a transaction with one transaction in it for each item, so that one conflict costs one
-// item. In both shapes, a guard that all items share is compared once. A transaction that is
-// refused reads back the keys that its guards compare, with two exceptions: a flat transaction of
-// several items reads back only the keys of the shared guards, and the range of a kModsUpTo guard
-// is never read back.
+// shape has a transaction for each item inside one outer transaction, so that one conflict costs
+// one item. Both shapes compare a shared guard once.
+//
+// A transaction that is refused reads back the keys that its guards compare, with two exceptions. A
+// flat transaction of several items reads back only the keys of the shared guards. The range of a
+// kModsUpTo guard is never read back.
 //
 // Pure functions and plain values; any thread.
 #pragma once
@@ -29,7 +30,8 @@ void AddCompare(const Guard& guard, etcdserverpb::TxnRequest& txn);
 
 enum class Shape { kFlat, kNested };
 
-/// Some adjacent items of a write, to be sent as one transaction. REQUIRES: `write` outlives it.
+/// Some adjacent items of a write, to be sent as one transaction. REQUIRES (not checked): `write`
+/// outlives the portion.
 struct Portion {
   const GuardedWrite* write = nullptr;
   std::size_t first = 0;
@@ -41,9 +43,8 @@ struct Portion {
   }
 };
 
-/// The transaction for this portion. It lives on an arena of its own, and nobody copies it on its
-/// way to gRPC, because building and copying took 43 % of a claiming node's time. REQUIRES
-/// (checked): the portion has an item.
+/// Returns the transaction for this portion, on an arena of its own. Share it: a copy costs much
+/// time. REQUIRES (checked): the portion has an item.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
 /// How many operations of `txn` etcd counts against its limit (--max-txn-ops). This is the largest
@@ -52,20 +53,22 @@ std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
 /// Returns the largest portion that begins at `first`, ends at `end` at the latest, and fits
-/// `limit` operations. The portion has at least one item, even if that item does not fit. REQUIRES
-/// (checked): first < end <= write.items.size().
+/// `limit` operations. Returns one item even if this item does not fit. REQUIRES (checked): first <
+/// end <= write.items.size().
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 
 /// The result of a portion's transaction.
 struct PortionAnswer {
-  /// One outcome per item of the portion. Empty: a flat transaction of several items was refused,
-  /// and no shared guard is known to be false. Then nobody knows which items caused that.
+  /// One outcome for each item of the portion. Empty if a flat transaction of several items was
+  /// refused, and no shared guard is known to be false. Then nobody knows which items caused the
+  /// refusal.
   std::vector<Outcome> items;
-  /// The facts read back for the shared guards, then the facts that the items wrote or read back,
-  /// in the order of the items. A refused flat portion of one item has them in the order of keys.
+  /// First come the facts that were read back for the shared guards. Then come those that the items
+  /// wrote or read back, in the order of the items. For a refused flat portion of one item: in the
+  /// order of keys.
   std::vector<Fact> facts;
-  /// Whether a shared guard is known to be false: then all items were refused.
+  /// Whether a shared guard is known to be false. Then all items were refused.
   bool shared_refused = false;
   /// Why items were refused, as one line; empty if no item was refused.
   std::string why;

@@ -1,7 +1,7 @@
 // Keyspace: builds the group's keys in etcd, and turns a stored key into a fact.
 //
-// All keys of a group lie below one prefix, `<prefix>/<group>/`, so one range and one watch cover
-// them all. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
+// All keys of a group lie below one prefix, `<prefix>/<group>/`. So one range and one watch cover
+// all of them. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
 //
 // A plain value, immutable after construction: any thread. The functions that make keys don't check
 // the names that they get.
@@ -24,16 +24,16 @@ inline constexpr std::string_view kDefaultPrefix = "/baton/v1";
 struct Decoded {
   /// Unset if the key holds no fact: quarantined bytes, the recovery's key, or a stray key.
   std::optional<Fact> fact;
-  /// True: this version does not know the key, because the key is not canonical, belongs to a later
+  /// True: this version does not know the key. The key is not canonical, belongs to a later
   /// version, or does not lie below the group's prefix. Such keys are counted and never changed.
   bool stray = false;
 };
 
 class Keyspace {
  public:
-  /// Returns OK if `prefix` has two characters or more, begins with '/' and does not end with '/',
-  /// and `group` is a name (IsName). Otherwise returns kInvalidArgument; the message names the
-  /// wrong one.
+  /// Returns OK if both arguments are valid. `prefix` has two characters or more, begins with '/'
+  /// and does not end with '/'. `group` is a name (IsName). Otherwise returns kInvalidArgument; the
+  /// message names the wrong argument.
   static Status Validate(std::string_view prefix, std::string_view group);
 
   /// REQUIRES (checked): Validate(prefix, group) is OK.
@@ -50,32 +50,32 @@ class Keyspace {
   std::string MembersPrefix() const;
   std::string ShardKey(ShardId shard) const;
   std::string BalancerKey() const;
-  /// The key of the shard's record, or of the balancer's if there is no shard.
+  /// The key of the shard's record; without a shard, of the balancer's record.
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
   std::string PolicyKey(const PolicyName& policy) const;
-  /// The key `died`: it names the last session that was ended because its process was proven dead.
+  /// The key `died`: see DeathFact in base/facts.h.
   std::string DeathKey() const;
-  /// The key `ripe/<node>`. It says that the failover delay is over for leaderships of `node` up to
-  /// some term, so any node may take their shards over.
+  /// The key `ripe/<node>`: see RipeFact in base/facts.h.
   std::string RipeKey(std::string_view node) const;
   /// The key for the bytes of the shard's last damaged record. There is one for each shard, so that
-  /// a writer who damages records again and again does not fill etcd. Without a shard, the damaged
+  /// repeated damage does not fill etcd. Without a shard, the damaged
   /// record is the balancer's.
   std::string QuarantineKey(std::optional<ShardId> shard) const;
   /// All keys for damaged records begin with this prefix.
   std::string QuarantinePrefix() const;
-  /// A key that never exists: deleting it is a commit without a new revision.
+  /// A key that never exists. So deleting it is a commit without a new revision.
   std::string ConfirmationKey() const;
-  /// A key that exists only while a restored group is being recovered (runtime/recovery).
+  /// A key that exists while a restored group is being recovered, and at no other time
+  /// (runtime/recovery).
   std::string RecoveryKey() const;
 
   /// Returns the fact that a stored key holds. Never fails. If the value can't be read, the fact is
-  /// present all the same, with defaults (records.h). Then the fact's `readability` says so, if
-  /// this kind of fact has it.
+  /// present with defaults (records.h), and its `readability` says so (if this kind of fact has
+  /// one).
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// Returns the fact that the key is absent at `revision`: the key was deleted at that revision,
-  /// or read as absent.
+  /// Returns the fact that the key is absent at `revision`, because the key was deleted or read as
+  /// absent at that revision.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 
  private:

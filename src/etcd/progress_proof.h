@@ -1,16 +1,16 @@
 // ProgressProof: which answers to progress requests prove what one watch stream has delivered.
 //
-// etcd 3.4.25, 3.5.8 and later answer only if everything up to the answer's revision has been
-// delivered. Older versions answer with the store's revision even if the watch is behind, and such
-// an answer may overtake events (etcd #15220). A client can't see the version. So an answer is
-// proof only once a second answer has followed, and all of these hold:
-//  - The request for the second answer was sent a pause after the first answer, and the second
-//    answer came in good time.
+// etcd 3.4.25, 3.5.8 and later answer only after they have delivered everything up to the answer's
+// revision. Older versions answer with the store's revision even if the watch is behind, and the
+// answer may overtake events (etcd #15220). A client can't see the version. So an answer becomes
+// proof when a second answer comes, and all of these hold:
+//  - The request for the second answer was sent a pause after the first answer.
+//  - The second answer came in good time.
 //  - No event came between the two answers.
 //  - The last message with events was no full batch (kWatchBatch). After a full batch, more events
 //    may follow.
 //
-// For an old version this is no proof, but it is plausible: a member that is behind would have sent
+// For an old version this is no strict proof. But a member that is behind would probably have sent
 // an event between the two answers.
 //
 // Pure and single-threaded: owned by the watch cursor, one for each stream.
@@ -23,26 +23,26 @@
 
 namespace baton::etcd {
 
-/// How many revisions etcd puts into one message for a watch that is behind.
+/// How many revisions etcd puts into one message, at most, for a watch that is behind.
 inline constexpr std::size_t kWatchBatch = 1'000;
 
 class ProgressProof {
  public:
-  /// A request was sent. REQUIRES (not checked): a pause has passed since the last answer, if there
-  /// was one.
+  /// A request was sent. REQUIRES (not checked): if an answer came before, a pause has passed since
+  /// then.
   void Asked();
   /// The last request got no answer in good time, so the member may have stood still. The last
   /// answer will not become proof.
   void Unanswered() { answer_.reset(); }
   /// A message with events of this many revisions came.
   void TakeEvents(std::size_t revisions);
-  /// An answer came, for `revision`. Returns the revision up to which everything is now known to be
-  /// delivered: that of an earlier answer. Nullopt: nothing new is known.
+  /// An answer came, for `revision`. Returns the revision of an earlier answer that became proof:
+  /// everything up to there is delivered. Nullopt: nothing new is known.
   std::optional<Revision> TakeAnswer(Revision revision);
 
  private:
-  /// An answer that does not count yet, and how many requests were unanswered when it came. Later
-  /// answers to these requests say nothing new.
+  /// An answer that is no proof yet. `under_way`: how many requests were unanswered when this
+  /// answer came. The answers to these requests are ignored.
   struct Answer {
     Revision revision;
     int under_way = 0;

@@ -1,4 +1,5 @@
-// A Cause in the protobuf records that have one: LeadershipRecord and MoveRecord.
+// Stores a Cause in a protobuf record, and loads it from there. The records are LeadershipRecord
+// and MoveRecord.
 //
 // Pure functions; any thread.
 #pragma once
@@ -20,8 +21,8 @@ void StoreCause(const Cause& cause, Record* record) {
   record->set_cause_detail(cause.detail);
 }
 
-/// Returns Cause{} if this version does not know the cause's kind. A detail that no version writes
-/// (too long, or not visible ASCII) counts as empty, because people and programs see it.
+/// Returns the record's cause. Returns Cause{} if the record has no cause, or a kind that this
+/// version does not know. A detail counts as empty if it is too long, or is not visible ASCII.
 template <typename Record>
 Cause LoadCause(const Record& record) {
   Cause cause;

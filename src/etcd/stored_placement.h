@@ -1,4 +1,5 @@
-// The rules of placement in the record of a group's config. Pure functions; any thread.
+// Reads placement rules from the record of a group's config, and stores them there. Pure functions;
+// any thread.
 #pragma once
 
 #include "base/placement.h"
@@ -6,9 +7,9 @@
 
 namespace baton::etcd {
 
-/// Reads the rules as they are. They may be out of bounds: see CheckPlacement.
+/// Returns the record's rules, unchecked: a rule may break the limits of CheckPlacement.
 Placement LoadPlacement(const ::baton::v1::ConfigRecord& config);
-/// Adds the rules. REQUIRES (not checked): the config has no rules yet.
+/// Adds the rules to `config`. REQUIRES (not checked): `config` has no rules yet.
 void StorePlacement(const Placement& placement, ::baton::v1::ConfigRecord* config);
 
 }  // namespace baton::etcd

@@ -1,16 +1,15 @@
-// Bounds the texts and bytes that are kept of a record.
+// Limits the texts and bytes that nodes keep of a record in etcd.
 //
-// Everybody who may write one key of a group can put 1.5 MB into it. Nodes copy what they read into
-// other records, into the log, into histories and into answers. So each text of a record has a
-// bound:
-//  - The name of a node must be valid (IsName). Otherwise the record or move is damaged.
-//  - A member's text, or the detail of a cause, counts as empty if no version would write it.
-//  - Words for people are one line, and are cut (KeptWords): who asked, what was ordered, why a
-//    move is void.
-//  - Bytes that this version can't read have a bound: fields that it does not know (KeptFields),
-//    and a record that is damaged (KeptBytes).
-// The largest transaction with the largest records is smaller than etcd allows. So no record keeps
-// the other records of a transaction from being written.
+// Any writer of a key can put 1.5 MB into the key. Nodes copy texts of records into other records,
+// logs, histories and answers. So each text of a record has a limit:
+//  - A node's name must be valid (IsName). Otherwise the record or move is damaged.
+//  - A member's text, or a cause's detail, counts as empty if it is not valid, for example too
+//    long.
+//  - Words for people are one line, and are cut (KeptWords). Such words say who asked, what was
+//    ordered, or why a move is void.
+//  - Unknown fields (KeptFields) and damaged records (KeptBytes) are limited to kMaxStoredText
+//    bytes.
+// So a transaction with the largest records is still smaller than etcd's limit.
 //
 // Pure functions; any thread.
 #pragma once
@@ -27,23 +26,24 @@ class Message;
 
 namespace baton::etcd {
 
-/// The most bytes that are kept of a record without being understood.
+/// The most bytes that a node keeps of unknown fields, or of a damaged record.
 inline constexpr std::size_t kMaxStoredText = 4096;
-/// The longest words for people, in bytes. Nodes write at most some 160.
+/// The most bytes of words for people.
 inline constexpr std::size_t kLongestWords = 256;
 
-// 2 KiB a record: its names, words, detail and numbers, and its key.
+// Each record has at most 2 KiB besides: its names, words, detail, numbers and key.
 static_assert(kMaxTxnOperations * (kMaxStoredText + 2048) < std::size_t{1536} * 1024);
 
-/// Returns the words as one line of valid UTF-8, of at most kLongestWords bytes; "..." ends a line
-/// that was cut. KeptWords changes such a result no more.
+/// Returns the words as one line of valid UTF-8, with at most kLongestWords bytes. Control
+/// characters are escaped. A line that was cut ends with "...". KeptWords returns such a result
+/// unchanged.
 std::string KeptWords(std::string_view words);
 
-/// Returns the record's unknown fields, serialized, without those of nested messages. Empty if they
-/// have more than kMaxStoredText bytes.
+/// Returns the record's unknown fields, serialized. Leaves out the unknown fields of nested
+/// messages. Empty if the result would have more than kMaxStoredText bytes.
 std::string KeptFields(const google::protobuf::Message& record);
 
-/// Returns the first kMaxStoredText bytes.
+/// Returns the first kMaxStoredText bytes of `value`, or all if there are fewer.
 std::string KeptBytes(std::string_view value);
 
 }  // namespace baton::etcd

@@ -1,16 +1,15 @@
-// Transport: the interface to etcd, with unary calls and two kinds of streams over any number of
-// endpoints.
+// Transport: the interface to etcd. It has unary calls and two kinds of streams, and uses any
+// number of endpoints.
 //
-// Production uses GrpcTransport (grpc/transport.h), and the simulator uses a model of etcd. All
-// code above this interface (watch cursor, write executor, runtime) sees only the interface.
+// Production uses GrpcTransport (grpc/transport.h), and the simulator uses a model of etcd.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
 // own threads. A callback must not block or throw: it should post and return. A unary call's
-// callback runs exactly once, never from inside the call that started it. There is one exception:
-// while the transport's destructor waits for a callback, this callback may still make calls. Such a
-// unary call is answered from inside the call, as unknown. A stream that is opened then gets no
-// callback at all. No callback runs after the destructor has returned. Streams may outlive the
-// transport.
+// callback runs exactly once, and never inside the call that started it.
+//
+// The destructor waits for callbacks that run. Such a callback may still call the transport. A
+// unary call then runs its callback inside the call, with kUnknown. A new stream then gets no
+// callback. No callback runs after the destructor has returned. Streams may outlive the transport.
 #pragma once
 
 #include <chrono>
@@ -26,21 +25,21 @@ namespace baton::etcd {
 
 /// The outcome of a call.
 struct CallStatus {
-  /// kDone: etcd answered. kRefused: the request was definitely not applied, and never will be.
-  /// Examples are an invalid argument and a compacted revision. kUnknown: there is no definite
-  /// answer, and a write may still be applied later.
+  /// kDone: etcd answered. kRefused: the request was definitely not applied, and never will be, for
+  /// example because an argument was not valid. kUnknown: there is no definite answer. A write may
+  /// have been applied, or may be applied later.
   Outcome outcome = Outcome::kUnknown;
   int code = 0;         ///< gRPC status code
   std::string message;  ///< for logs; empty if kDone
-  /// The request was refused because it has too many operations: send smaller transactions.
+  /// kRefused, because the request has too many operations. Send smaller transactions.
   bool too_many_operations = false;
-  /// The request was refused because it has too many bytes: send smaller transactions.
+  /// kRefused, because the request has too many bytes. Send smaller transactions.
   bool too_large = false;
-  /// kRefused, and the same request would be refused every time: because of the credentials, the
-  /// role, its size, or because etcd can't take such a request. False if too_many_operations.
+  /// kRefused, and etcd would refuse the same request every time. Reasons: the credentials, the
+  /// role, the request's bytes, or a kind of request that etcd can't take. False if
+  /// too_many_operations.
   bool permanent = false;
-  /// kUnknown, because etcd did not refuse the request. But the request certainly reached no store,
-  /// and never will.
+  /// kUnknown, but the request certainly reached no store, and never will.
   bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
 };
@@ -48,70 +47,70 @@ struct CallStatus {
 template <typename Response>
 struct Reply {
   CallStatus status;
-  Response response;  ///< empty unless status.ok()
+  Response response;  ///< empty if the call failed
 };
 template <typename Response>
 using ReplyHandler = std::function<void(Reply<Response>)>;
 
-/// One lease's keepalive stream to one endpoint. The destructor ends the stream, and waits for a
-/// callback that runs on another thread; no callback begins later. REQUIRES (not checked): that
-/// callback needs no lock that the destroying thread holds. A callback may destroy its own stream,
-/// and then runs to its end.
+/// One lease's keepalive stream to one endpoint. The destructor ends the stream. If a callback of
+/// the stream runs on another thread, the destructor waits until the callback has returned. No
+/// callback begins later. REQUIRES (not checked): no callback needs a lock that the destroying
+/// thread holds. A callback may destroy its own stream; the callback then runs to its end.
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
   /// Sends one keepalive. Does nothing once the stream or the transport has ended. REQUIRES
-  /// (GrpcTransport checks it): every earlier keepalive on this stream was answered, because
-  /// answers carry no number.
+  /// (GrpcTransport checks it): every earlier keepalive on this stream was answered.
   virtual void Send() = 0;
   /// The address of the stream's endpoint, for logs and for the `avoid` of the next stream.
   virtual std::string endpoint() const = 0;
 };
-/// Called on the transport's threads, never two calls at once. REQUIRES: both are set.
+/// The callbacks of a keepalive stream. The transport calls them on its threads, one at a time.
+/// REQUIRES (not checked): both are set.
 struct KeepAliveHandler {
-  /// Called for each answer, in order. A TTL of 0: the lease does not exist any more.
+  /// Called for each answer, in order. A TTL of 0 means that the lease no longer exists.
   std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
-  std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
+  std::function<void(CallStatus)> ended;  ///< called at most once; no callback follows
 };
 
-/// One watch. The destructor cancels the watch. For callbacks, see KeepAliveStream.
+/// One watch. The destructor cancels the watch. For callbacks, the rules of KeepAliveStream hold.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
-  /// Asks etcd for a progress answer (a response without events). etcd may not answer, and a
-  /// request may get lost if several wait to be sent. Does nothing once the stream has ended.
+  /// Asks etcd for a progress answer: a response without events. etcd does not always answer. A
+  /// request may get lost while several wait to be sent. Does nothing once the stream has ended.
   virtual void RequestProgress() = 0;
   virtual std::string endpoint() const = 0;  ///< as that of KeepAliveStream
 };
-/// Called on the transport's threads, never two calls at once. REQUIRES: both are set.
+/// The callbacks of a watch. The transport calls them on its threads, one at a time. REQUIRES (not
+/// checked): both are set.
 struct WatchHandler {
   /// Called for each response, in order. The transport has joined the fragments of a response. If
-  /// etcd cancels the watch, that response comes, too, and `ended` follows.
+  /// etcd cancels the watch, etcd's response comes here, and then `ended` is called.
   std::function<void(const etcdserverpb::WatchResponse&)> response;
-  std::function<void(CallStatus)> ended;  ///< called at most once; the stream is of no use then
+  std::function<void(CallStatus)> ended;  ///< called at most once; no callback follows
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Unary calls. If there is no answer within `deadline`, counted from the call, the outcome is
-  // unknown. A call is sent even if `deadline` is 0 or less. Transactions can be large, so callers
-  // share them with the transport. REQUIRES (not checked): nobody changes a transaction before its
-  // handler is called.
+  // Unary calls. `deadline` counts from the call. If there is no answer by then, the outcome is
+  // kUnknown. A call is sent even if `deadline` is 0 or less. REQUIRES (not checked): nobody
+  // changes a transaction before its handler is called.
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) {
     RangeAvoiding({}, std::move(request), deadline, std::move(handler));
   }
-  /// Like Range, but begins at another endpoint than `avoid` (an address; empty: no endpoint), if
-  /// there is one.
+  /// Like Range, but first asks another endpoint than `avoid`, if there is another one. `avoid`: an
+  /// endpoint's address; empty: avoids nothing.
   virtual void RangeAvoiding(const std::string& avoid, etcdserverpb::RangeRequest request,
                              std::chrono::milliseconds deadline,
                              ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
                    std::chrono::milliseconds deadline,
                    ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
-  /// Like Txn, but sent to another endpoint than the one that Txn would use now, if there is one.
+  /// Like Txn, but sends to another endpoint than Txn would use now, if there is another one.
   virtual void TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
                             std::chrono::milliseconds deadline,
                             ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
@@ -124,18 +123,18 @@ class Transport {
   virtual void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
-  /// Asks a member of etcd for its status: at the endpoint that unary calls go to now, or at
-  /// another one if that one does not answer.
+  /// Asks a member of etcd for its status. First asks the endpoint that unary calls use now. If
+  /// that endpoint does not answer, asks others.
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 
-  /// Opens a keepalive stream for `lease`, at another endpoint than `avoid` if there is one.
-  /// `avoid`: an address; empty: no endpoint. Never fails at once: `ended` reports errors.
+  /// Opens a keepalive stream for `lease`, at another endpoint than `avoid` if there is another
+  /// one. `avoid` is as in RangeAvoiding. The result is never null: `ended` reports errors.
   virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
                                                          const std::string& avoid,
                                                          KeepAliveHandler handler) = 0;
-  /// Opens a watch as `request` says, except that the transport sets the watch id. Uses another
-  /// endpoint than `avoid` if there is one. Never fails at once: `ended` reports errors.
+  /// Opens a watch as `request` says, but the transport sets the watch id. `avoid` and the result
+  /// are as in OpenKeepAlive.
   virtual std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                                  const std::string& avoid,
                                                  WatchHandler handler) = 0;

@@ -1,5 +1,4 @@
-// Attention: the shards that need attention. The node's page shows them at the top, the worst
-// first.
+// SickShards: finds the shards that need attention. The node's page shows them at the top.
 //
 // Pure; any thread.
 #pragma once
@@ -14,21 +13,21 @@
 
 namespace baton::http {
 
-/// The problem of a shard, the worst first.
+/// A shard's problem. The worst problem comes first.
 enum class Problem : std::uint8_t {
   kUnreadable,  ///< the shard's record in etcd can't be read
   kLeaderless,  ///< nobody leads the shard
-  kSuspended,   ///< the leader has stopped until its lease is confirmed
-  kFailing,     ///< `acquired` of the leader failed, and is called again; seen only on the leader
+  kSuspended,   ///< the leader may not act until its lease is confirmed
+  kFailing,     ///< `Acquired` failed, and will be called again; only the leader sees this
   kMoving,      ///< this process has seen the shard in kMoving for kLongMove or longer
-  kActivating,  ///< `acquired` of the leader has run for kLongActivation; seen only on the leader
+  kActivating,  ///< `Acquired` has run for kLongActivation or longer; only the leader sees this
 };
 inline constexpr int kProblemCount = 6;
 /// "unreadable", "leaderless", "suspended", "failing", "moving" or "activating".
 const char* ToString(Problem problem);
 
-/// In a healthy group, moves and activations take much less than this. The node's own timeouts for
-/// moves and callbacks are longer: by default 30 s and more.
+/// In a healthy group, moves and activations take much less time than this. The node's own timeouts
+/// for them are longer: by default 30 s and more.
 inline constexpr std::chrono::seconds kLongMove{10};
 inline constexpr std::chrono::seconds kLongActivation{10};
 
@@ -40,10 +39,9 @@ struct SickShard {
   ShardAge age;
 };
 
-/// Returns all shards that need attention. They are sorted by problem. Shards with the same problem
-/// are sorted by age, the greatest first, and then by number. Each shard is listed once, with its
-/// worst problem. One exception: a failing shard counts as kFailing, unless it is kUnreadable or
-/// kSuspended. REQUIRES: the status has its shards, and outlives the result.
+/// Returns all shards that need attention, each with its worst problem. (But a failing shard
+/// without a leader counts as kFailing.) The order: by problem, then by age with the greatest age
+/// first, then by number. REQUIRES (not checked): `status` has its shards, and outlives the result.
 std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const ShardAges& ages);
 
 }  // namespace baton::http

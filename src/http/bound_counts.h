@@ -33,8 +33,8 @@ struct BoundCounts {
   }
 };
 
-/// Makes the metric baton_http_bounds_reached_total. `group`: its label. Any thread may read it.
-/// REQUIRES: `counts` is not null.
+/// Makes the metric baton_http_bounds_reached_total. `group`: the metric's label. Any thread may
+/// read the metric. REQUIRES (not checked): `counts` is not null.
 std::shared_ptr<prometheus::Collectable> MakeBoundsMetrics(
     std::string group, std::shared_ptr<const BoundCounts> counts);
 

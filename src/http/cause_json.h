@@ -1,6 +1,6 @@
-// The JSON of a cause: {"kind":"ready_standby","rule":1,"detail":"zone=b",
-// "words":"ready standby in zone b"}. `rule` is null if no rule decided. `detail` is null if there
-// is nothing to add. The fields are API in each document that has them. Pure; any thread.
+// The JSON of a cause, for example {"kind":"ready_standby","rule":1,"detail":"zone=b",
+// "words":"ready standby in zone b"}. `rule` is null if no rule decided. `detail` is null if the
+// cause has no detail. The fields are API of each document that has a cause. Pure; any thread.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -9,7 +9,7 @@
 
 namespace baton::http {
 
-/// Null: the cause is not known.
+/// Returns the JSON; null if the cause is not known.
 boost::json::value CauseValue(const Cause& cause);
 
 }  // namespace baton::http

@@ -1,7 +1,7 @@
-// Channel: one client's socket, with TLS or without. It is an AsyncStream in the sense of Asio.
+// Channel: one client's socket, with TLS or without. It meets Asio's rules for an AsyncStream.
 //
-// Only the server's socket thread uses it. REQUIRES: it lives until the handlers of all its calls
-// have run.
+// Only the server's socket thread uses it. REQUIRES: the channel lives until the handlers of all
+// its calls have run.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -30,11 +30,11 @@ class Channel {
 
   executor_type get_executor() { return plain_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return plain_.socket(); }
-  /// Limits reads and writes that begin after this call: if one is not done within this time from
-  /// now, it ends with beast::error::timeout, and the socket is closed. The limit of a read or
-  /// write that runs already stays. REQUIRES: not both a read and a write run now.
+  /// Limits reads and writes that begin after this call. A read or write that is not done `time`
+  /// from now ends with beast::error::timeout, and the socket is closed. A read or write that runs
+  /// already keeps its earlier limit. REQUIRES: a read and a write don't both run now.
   void expires_after(std::chrono::nanoseconds time) { plain_.expires_after(time); }
-  /// Reads and writes that begin after this call have no limit. REQUIRES: as expires_after.
+  /// Reads and writes that begin after this call have no limit. REQUIRES: as for expires_after.
   void expires_never() { plain_.expires_never(); }
   /// Closes the socket at once.
   void Close() { plain_.close(); }
@@ -43,12 +43,12 @@ class Channel {
   /// Makes the TLS handshake, and then calls `done`. REQUIRES: secure(); nothing is read or written
   /// before `done` is called.
   void Handshake(Done done);
-  /// Tells the client that nothing follows. With TLS, this shows the client that the answer is
-  /// complete. `done` may be called before this returns. REQUIRES: nothing is written afterwards,
-  /// and only plain() is read.
+  /// Tells the client that no data follows. With TLS, the client then knows that the answer is
+  /// complete. `done` may be called before FinishSending returns. REQUIRES: afterwards nothing is
+  /// written, and only plain() is read.
   void FinishSending(Done done);
-  /// Whether the client has closed its sending side, or is gone. If so, there may still be bytes
-  /// left to read. Asks the kernel, without waiting.
+  /// Whether the client has closed its sending side, or is gone. Bytes that the client sent before
+  /// may still be left to read. Asks the kernel, without waiting.
   bool ClientHasClosed();
   /// Returns the client's certificate. If there is no TLS, or the client showed no certificate, the
   /// result has an empty name and never expires. REQUIRES: the handshake is done.
@@ -65,8 +65,8 @@ class Channel {
     tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
          : plain_.async_write_some(buffers, std::forward<Handler>(handler));
   }
-  /// When the last write to the socket began. A long text needs many writes. Each begins when the
-  /// kernel has taken the data of the one before it.
+  /// When the last write to the socket began. A long text needs many writes. Each write begins when
+  /// the kernel has taken the data of the write before.
   std::chrono::steady_clock::time_point wrote_at() const { return wrote_at_; }
   /// The socket without TLS, for reading after FinishSending.
   Plain& plain() { return plain_; }

@@ -1,6 +1,6 @@
 // Connection: one client's socket, which serves one request after another. Only the server's socket
-// thread uses it. REQUIRES: a shared_ptr owns it. The connection also owns itself while its reads
-// or writes run.
+// thread uses it. REQUIRES: a shared_ptr owns it. While reads or writes run, the connection also
+// owns itself.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -28,7 +28,7 @@
 
 namespace baton::http {
 
-/// Why a client is too slow: see HttpBounds::slow_requests and slow_readers.
+/// How a client is too slow: see HttpBounds::slow_requests and slow_readers.
 enum class Slow { kRequest, kReader };
 
 /// The parts of a request that decide its answer.
@@ -43,55 +43,53 @@ struct Request {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// The server, as a connection needs it. All calls come on the socket thread.
+  /// The server, as a connection needs it. Connections call it on the socket thread.
   class Owner {
    public:
     virtual ~Owner() = default;
     /// Must call `done` once, on the socket thread, at once or later. `done` owns the connection.
-    /// If the connection has closed meanwhile, `done` does nothing, and need not be called.
+    /// Once the connection has closed, `done` does nothing, and need not be called.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
-    /// The connection waits for a TLS handshake, a request or the client's goodbye, so it may be
-    /// closed to make room.
+    /// The connection waits for a TLS handshake, for a request, or for the client to close. So the
+    /// server may close the connection to make room.
     virtual void Waiting(Connection& connection) = 0;
-    /// The connection no longer waits, because a request has come, or because reading it has
-    /// failed. Not called if the connection closes while it waits for anything else.
+    /// The connection no longer waits for a request: a request has come, or reading it has failed.
+    /// Not called when another wait ends, or after Close.
     virtual void Busy(Connection& connection) = 0;
-    /// The connection has closed. Called once. After this, no method is called for this connection,
-    /// except CutOff.
+    /// The connection has closed. Called once. Afterwards only CutOff may be called for this
+    /// connection.
     virtual void Closed(Connection& connection) = 0;
-    /// A connection is cut off, because its client sent its request or read its answer too slowly.
+    /// A connection is cut off, because its client sent a request or read an answer too slowly.
     /// Called for kReader at most once a connection.
     virtual void CutOff(Slow what) = 0;
   };
 
-  /// `context`: see Channel. Copies what it needs of `options`. REQUIRES: `owner` outlives this
+  /// `context`: see Channel. Keeps no reference to `options`. REQUIRES: `owner` outlives this
   /// object.
   Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
              Owner& owner);
 
-  /// Sets what the kernel said of the client. Without it, PeerCaller has no peer and no user.
-  /// REQUIRES: called at most once, before Start.
+  /// Sets what the kernel said of the client. Without this call, PeerCaller has no peer and no
+  /// user. REQUIRES: called at most once, before Start.
   void Know(access::Caller caller) { caller_ = std::move(caller); }
   /// Begins to read. REQUIRES: called once.
   void Start();
-  /// The client's user, address and certificate. The certificate is set after the handshake; each
-  /// call checks whether it has expired (access::Certify).
+  /// The client's user, address and certificate. The certificate is set after the handshake. Each
+  /// call checks whether the certificate has expired (access::Certify).
   const access::Caller& PeerCaller();
   /// Whether the connection has TLS.
   bool secure() const { return stream_.secure(); }
-  /// Call this for an answer that may take long. From now until the answer, the connection closes
-  /// when the client is gone; with TLS, up to a second later. A client that closed only its sending
-  /// side counts as gone. Without TLS, a client that has already sent its next request is not
-  /// watched.
+  /// Call this for an answer that may take long. Until the answer, the connection closes when the
+  /// client is gone; with TLS, up to a second later. A client that has closed only its sending side
+  /// counts as gone. Without TLS, a client that has already sent its next request is not watched.
   void WatchForEnd();
-  /// When the kernel last took data of the answer that is being sent. The kernel takes some 100 KiB
-  /// at a time, once the client has read as much. Unset: nothing is being sent.
+  /// When the kernel last took data of the answer that is being sent. The kernel takes more data,
+  /// some 100 KiB at a time, once the client has read as much. nullopt: nothing is being sent.
   std::optional<std::chrono::steady_clock::time_point> UnreadSince() const;
-  /// Closes the connection, and calls Closed of the owner before it returns. Later calls do
-  /// nothing.
+  /// Closes the connection, and calls Owner::Closed before it returns. Later calls do nothing.
   void Close();
-  /// As Close, but the kernel also drops the data that it has not sent yet.
+  /// Like Close, but the kernel also drops the data that it has not sent yet.
   void Abandon();
 
  private:
@@ -105,8 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Handle();
   void Write(Response response, bool keep_alive);
   void OnWritten(boost::beast::error_code error, bool keep_alive);
-  // A feed is an answer without an end: it is written until the client goes, reads too slowly, or
-  // the node stops.
+  // A feed is an answer without an end. It is written until the client goes or reads too slowly,
+  // the connection is too old, or the node stops.
   void BeginFeed(const Response& response);
   void WatchClient();
   bool ClientHasLeft();
@@ -117,8 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void SendFeed(std::string text);
   void FinishSending();
   void Discard();
-  /// Calls CutOff of the owner, once, if `error` says that the client did not take the answer in
-  /// time.
+  /// Calls Owner::CutOff, once, if `error` says that the client did not take the answer in time.
   void NoteSlowReader(boost::beast::error_code error);
 
   Channel stream_;

@@ -1,9 +1,9 @@
-// ConnectionPlaces: the connections of the HTTP server, in a bounded number of places.
+// ConnectionPlaces: the connections of the HTTP server. Each connection takes one of
+// kMaxConnections places (server.h).
 //
-// No client may hold all places. So a client that opens very many connections leaves the
-// connections of other clients open. A client is the name that access::LimitedAs gives a caller
-// when it connects: a user of this host, or another host's address (of IPv6: its network). The
-// certificate and the token come later, so they don't matter here.
+// One client gets at most kMaxConnectionsOfClient places, so it can't take all of them. A client is
+// a user of this host, or the address of another host (for IPv6: the network). access::LimitedAs
+// names the client when it connects. Certificates and tokens come later, so they don't count here.
 //
 // Only the server's socket thread uses it.
 #pragma once
@@ -24,23 +24,23 @@ class ConnectionPlaces {
  public:
   enum class Room : std::uint8_t {
     kFree,    ///< there is a place
-    kClient,  ///< the client has kMaxConnectionsOfClient; other places may be free, or not
-    kAll,     ///< all kMaxConnections places are taken; the client has less than its share
+    kClient,  ///< the client has kMaxConnectionsOfClient places, whether or not others are free
+    kAll,     ///< all places are taken, and the client has fewer than kMaxConnectionsOfClient
   };
   /// Whether there is a place for one more connection of this client.
   Room RoomFor(const std::string& client) const;
   /// Makes room: closes the connection that has waited for longest (see Waiting). If no connection
-  /// waits, closes the one whose client has taken nothing of its answer for longest, if this is 1 s
-  /// or longer. If there is no such connection either, does nothing. `client`: closes only a
-  /// connection of this client; null: of any client.
+  /// waits, looks for clients that have read nothing of their answers for 1 s or longer, and closes
+  /// the connection of the slowest. Otherwise does nothing. `client`: closes only a connection of
+  /// this client; null: of any client.
   void MakeRoom(const std::string* client);
 
-  /// Takes a place. REQUIRES (checked): RoomFor(client) is kFree.
+  /// Takes a place for the connection. REQUIRES (checked): RoomFor(client) is kFree.
   void Add(std::shared_ptr<Connection> connection, std::string client);
-  /// The connection waits (Connection::Owner::Waiting), so MakeRoom may close it. If it waited
-  /// before, its waiting time begins again. REQUIRES: it was added.
+  /// The connection waits (Connection::Owner::Waiting), so MakeRoom may close it. If the connection
+  /// waited before, its wait begins again. REQUIRES: the connection was added.
   void Waiting(Connection& connection);
-  /// The connection no longer waits. Does nothing if it was not added, or did not wait.
+  /// The connection no longer waits. Does nothing if the connection was not added, or did not wait.
   void Busy(Connection& connection);
   /// Frees the connection's place. Does nothing for a connection that was not added.
   void Remove(Connection& connection);

@@ -1,11 +1,11 @@
 // Refuses requests that a browser makes for a page of another site.
 //
 // A browser can reach addresses that the other site can't reach itself: loopback, or a trusted
-// network. There are two attacks.
-//  - If the site's own name leads to our address (DNS rebinding), the page may read our answers.
-//    Such a request names the site's host in Host.
-//  - A page whose site has another name can't read our answers, but it can occupy feeds, polls and
-//    connections. Browsers mark its requests by Sec-Fetch-Site or Origin.
+// network. The site's page can attack in two ways:
+//  - The site's own name leads to our address (DNS rebinding), so the page may read our answers.
+//    The request names the site's host in Host.
+//  - The page uses our address or name. It can't read our answers, but it can occupy feeds, polls
+//    and connections. Browsers mark such requests by Sec-Fetch-Site or Origin.
 //
 // Pure functions; any thread.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace baton::http {
 
-/// The fields of a request's head that show which page makes it. Empty: absent.
+/// The fields of a request's head that show which page makes the request. Empty: absent.
 struct Caller {
   std::size_t hosts = 0;  ///< the number of Host fields
   std::string host = {};
@@ -32,13 +32,12 @@ struct Caller {
 
 /// Returns the refusal of a request; nullopt: answer the request. The refusals:
 ///  - 400: the request has more than one Host.
-///  - 403: a page of another origin makes the request, or a page whose origin the browser hides
-///    ("null"). A link that a person follows is allowed. So is a request with neither
-///    Sec-Fetch-Site nor Origin.
-///  - 421: Host is not an IP address, not localhost and not in `names`. An IP address is allowed,
-///    because a page from that address is our own. But 0.0.0.0, [::], and IPv4 addresses written as
-///    IPv6 get 421, because no server has these. Requests without Host never get 421. Nor do probes
-///    (/livez, /readyz, /shards/{s}/leader), whatever their Host.
+///  - 403: a page of another origin makes the request, or the browser hides the page's origin
+///    ("null"). Two kinds of requests never get 403: links that a person follows, and requests with
+///    neither Sec-Fetch-Site nor Origin.
+///  - 421: Host is not an IP address, not localhost and not in `names`. 0.0.0.0, [::], and IPv4
+///    addresses written as IPv6 get 421, too. Requests without Host and probes (/livez, /readyz,
+///    /shards/{s}/leader) never get 421.
 /// `names`: the server's host names. ".example.org" stands for all names that end with it, but not
 /// for example.org. "*" stands for all names. The case, the port and a final dot of Host don't
 /// count.

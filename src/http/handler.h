@@ -1,6 +1,6 @@
-// Handler: makes the answer for each path, except /v1/routes and feeds of /v1/events, which
-// HttpServer answers. It has no sockets. It checks neither the HTTP method nor the caller's role;
-// HttpServer does so.
+// Handler: makes the HTTP server's answers, except those for /v1/routes and for feeds of
+// /v1/events. HttpServer makes these answers. It also checks the method of each request, and the
+// caller's role.
 //
 // Thread-safe. Paths and bodies are API. An unknown path gets 404.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace baton::http {
 
-/// The series of /metrics and /metrics/shards.
+/// `node`: the series of /metrics. `shards`: the series of /metrics/shards.
 struct MetricsSources {
   std::vector<std::shared_ptr<prometheus::Collectable>> node;
   std::vector<std::shared_ptr<prometheus::Collectable>> shards;
@@ -32,19 +32,20 @@ struct MetricsSources {
 
 class Handler {
  public:
-  /// Adds a route observer to `control`; the observer does not use this object. REQUIRES: `control`
+  /// Adds a route observer to `control`. The observer does not use this object. REQUIRES: `control`
   /// outlives this object.
   Handler(runtime::Control& control, MetricsSources metrics);
 
   /// Answers without waiting for the node. nullopt: the answer needs the node's status, so call
-  /// Answer. `target`: the path, and the query if there is one. Most answers to probes need no
-  /// status. So probes work while the node's loop is stuck and other requests wait for it. /readyz
-  /// of a node that is not ready needs the status. So does /shards/{s}/leader, until Answer has
-  /// read the shard count.
+  /// Answer. `target`: the path, and the query if there is one. Probes are answered even while the
+  /// node's loop is stuck, with two exceptions that need the status:
+  ///  - /readyz of a node that is not ready.
+  ///  - /shards/{s}/leader, if this node does not lead the shard and Answer has not read the shard
+  ///    count yet.
   std::optional<Response> TryAnswer(std::string_view target);
-  /// Answers any path. If the answer needs the node's status, waits for it, up to kStatusPatience.
-  /// If the node doesn't give it in time, the answer is 503. But then the metrics show the last
-  /// status, or lack its series if there was no status yet. REQUIRES: not called on the node's
+  /// Answers any path. If the answer needs the node's status, waits for it, up to kStatusPatience
+  /// (status_source.h). If no status comes in time, the answer is 503. But metrics then show the
+  /// last status; before the first status they lack its series. REQUIRES: not called on the node's
   /// loop.
   Response Answer(std::string_view target);
 

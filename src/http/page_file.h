@@ -1,4 +1,4 @@
-// The files of the node's own page in src/http/page, which the build embeds into the program.
+// The files of the node's page. The build embeds them into the program, from src/http/page.
 //
 // Pure; any thread.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace baton::http {
 
-/// Returns the file for the path "/" (index.html) or "/page/<name>". nullopt: it is another path,
-/// or the page has no such file.
+/// Returns the file for the path "/" (index.html) or "/page/<name>". nullopt: any other path, or
+/// the page has no such file.
 std::optional<Response> PageFile(std::string_view path);
 
 }  // namespace baton::http

@@ -1,4 +1,4 @@
-// Limits for one client address: how many event feeds and polls of routes it may hold at once.
+// Limits for one client address: how many feeds of events and polls of routes it may hold at once.
 //
 // Pure functions; any thread.
 #pragma once
@@ -14,15 +14,15 @@ namespace baton::http {
 
 /// The limits of one address. They are enough for one browser, which opens at most six connections
 /// to one name. kMaxFeeds and kMaxPolls (server.h) are the limits of all clients together. A
-/// request above any of these limits gets 503.
+/// request above any of these four limits gets 503.
 inline constexpr std::size_t kMaxFeedsOfPeer = 8;
 inline constexpr std::size_t kMaxPollsOfPeer = 32;
 
-/// Returns the address for which a request counts. An IPv6 address counts as its network (64 bits,
+/// Returns the address to which a request counts. An IPv6 address counts as its network (64 bits,
 /// the rest is 0), because one host may have all addresses of its network. But ::ffff:10.0.0.5
-/// counts as 10.0.0.5, and ::1 as itself. Returns nullopt for a program that connects by loopback.
-/// Such programs have no limit here, because all of them share one address. A browser that connects
-/// by loopback does have these limits: its request has Sec-Fetch-Site or Origin.
+/// counts as 10.0.0.5, and ::1 as itself. nullopt: a program on this host makes the request by
+/// loopback. These requests have no limit here, because all such programs share one address. A
+/// browser's request by loopback counts; it has Sec-Fetch-Site or Origin.
 std::optional<boost::asio::ip::address> CountedPeer(const boost::asio::ip::address& peer,
                                                     const Caller& caller);
 

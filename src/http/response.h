@@ -1,4 +1,4 @@
-// Response: an HTTP answer before it is written to a socket. A value; the functions are pure.
+// Response: an HTTP answer before it is written to a socket. A plain value. The functions are pure.
 #pragma once
 
 #include <chrono>
@@ -28,13 +28,13 @@ std::shared_ptr<const std::string> Line(std::string text);
 /// `body`: the JSON document.
 Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body);
 
-/// Returns {"error":"..."}. `message` may have any bytes; they are escaped.
+/// Returns {"error":"..."} and a line feed. `message` may have any bytes; they are escaped.
 Response JsonError(unsigned status, const std::string& message);
 
 /// Returns plain text: `line` and a line feed. Escapes nothing.
 Response TextResponse(unsigned status, std::string line);
 
-/// Returns JsonError if `target` is below /v1/, otherwise TextResponse.
+/// Returns JsonError if `target` begins with /v1/, otherwise TextResponse.
 Response ErrorResponse(unsigned status, std::string_view target, std::string line);
 
 }  // namespace baton::http

@@ -10,7 +10,7 @@
 
 namespace baton::http {
 
-/// `group`: the label of the metrics. REQUIRES: `routes` is not null.
+/// `group`: the label of the metrics. REQUIRES (not checked): `routes` is not null.
 std::shared_ptr<prometheus::Collectable> MakeRouteMetrics(
     std::string group, std::shared_ptr<const routing::RouteServer> routes);
 

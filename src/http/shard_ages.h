@@ -1,5 +1,5 @@
-// ShardAges: how long this process has seen each shard in its present term and state. The shard may
-// have been in them before this process first saw it, so an age is a lower bound.
+// ShardAges: how long this process has seen each shard in its present term and state. An age is a
+// lower bound, because the shard may have been in them before this process saw it.
 //
 // Thread-safe. The node's loop calls OnRoutes; any thread may call Of.
 #pragma once
@@ -16,8 +16,8 @@ namespace baton::http {
 /// How long a shard has been in its present term and state.
 struct ShardAge {
   Duration lasted{0};  ///< a lower bound
-  /// The shard was already in this term and state when this process first saw it, so the true age
-  /// may be much greater.
+  /// This process has seen the shard in no other term or state, so the true age may be much
+  /// greater.
   bool at_least = false;
   friend bool operator==(const ShardAge&, const ShardAge&) = default;
 };
@@ -30,10 +30,9 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error&) override {}
 
-  /// Returns, by shard number, how long each of these shards has had its present term and state.
-  /// The shard's last route may be older or newer than this status. If it has another term or
-  /// state, or if there is no route yet, the age is 0 and `at_least` is false. A later call returns
-  /// the age.
+  /// Returns the ages of these shards, by shard number. The age is 0, and `at_least` false, if the
+  /// shard has no route yet, or if its last route has another term or state than the status. A
+  /// later call then returns the age.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 

@@ -5,11 +5,11 @@
 // end with the thread that started them, so a crashed test leaves no etcd behind. LeaveRunning lets
 // them run on.
 //
-// One thread at a time. Every wait for etcd has a bound, except for the wait for the end of a
-// killed member. The destructor removes the folder. There are two exceptions: Keep or LeaveRunning
-// was called, or a member was not healthy after Start, Restart or Restore. In the second case, the
-// error of that call names the folder. A `member` is a number from 0 to size() - 1; another number
-// throws std::out_of_range.
+// Only one thread at a time may use the object. Every wait for etcd has a bound, except for the
+// wait for the end of a killed member. The destructor removes the folder, with two exceptions: Keep
+// or LeaveRunning was called, or a member was not healthy after Start, Restart or Restore. In the
+// second case, the error of that call names the folder. A `member` is a number from 0 to size() -
+// 1; another number throws std::out_of_range.
 #pragma once
 
 #include <sys/types.h>
@@ -32,8 +32,8 @@ namespace baton::lab {
 struct PrivateEtcdTls {
   std::string cert_path;
   std::string key_path;
-  /// The authority of clients' certificates. If it is given, clients must show a certificate.
-  /// Empty: they need none.
+  /// The authority of clients' certificates. Clients must show a certificate of this authority.
+  /// Empty: clients need no certificate.
   std::string client_ca_path;
 };
 
@@ -67,21 +67,23 @@ struct PrivateEtcdOptions {
   std::chrono::milliseconds start_timeout{30000};
 };
 
-/// Returns the highest bucket bound of a histogram that some value exceeded; 0: no value exceeded a
-/// bound, or `metrics` does not have the histogram. `metrics`: in the text format of Prometheus.
+/// Returns the greatest bucket bound that some value of the histogram exceeded. 0: no value
+/// exceeded a bound, or `metrics` does not have the histogram. `metrics`: in the text format of
+/// Prometheus.
 double GreatestExceeded(const std::string& metrics, const std::string& histogram);
 
 class PrivateEtcd {
  public:
-  /// Starts the members and waits until each serves linearizable reads. If another process takes a
-  /// port meanwhile, tries again with other ports, up to five times in all; each try may take
+  /// Starts the members, and waits until each serves linearizable reads. If another process takes a
+  /// port meanwhile, tries again with other ports, up to five times in all. Each try may take
   /// PrivateEtcdOptions::start_timeout. kNotFound: there is no etcd. kUnavailable: no port is free,
-  /// or a member is not healthy in time or has ended; the message names the folder of the logs.
-  /// kInternal: the system refuses a folder or process. REQUIRES (checked):
+  /// a member has ended, or a member is not healthy in time; the message names the folder of the
+  /// logs. kInternal: the system refuses a folder or process. REQUIRES (checked):
   /// PrivateEtcdOptions::members is 1 or 3.
   static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
 
-  /// Kills the members, also paused ones, and removes the folder unless it is kept.
+  /// Kills the members, also paused ones, unless LeaveRunning was called. Removes the folder: see
+  /// above.
   ~PrivateEtcd();
   PrivateEtcd(const PrivateEtcd&) = delete;
   PrivateEtcd& operator=(const PrivateEtcd&) = delete;
@@ -98,12 +100,12 @@ class PrivateEtcd {
   void Pause(std::size_t member);
   /// Continues a paused member (SIGCONT). Does nothing after Kill.
   void Resume(std::size_t member);
-  /// Kills a member (SIGKILL), also a paused one, and waits for its end. Its data stays. Does
-  /// nothing if Kill killed it before.
+  /// Kills a member (SIGKILL), also a paused one, and waits until it has ended. Its data stays.
+  /// Does nothing if Kill killed the member before.
   void Kill(std::size_t member);
   /// Kills a member if it runs, starts it again with the same data and ports, and waits until it is
-  /// healthy. Errors: as for Start. If less than a majority of the members runs then, the member
-  /// can't be healthy (kUnavailable). After kUnavailable, the member may still run.
+  /// healthy. Errors: as for Start. While less than a majority of the members runs, no member can
+  /// be healthy (kUnavailable). After kUnavailable, the restarted member may still run.
   Status Restart(std::size_t member);
 
   /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, and later versions of
@@ -115,32 +117,31 @@ class PrivateEtcd {
   /// `words` is not empty.
   Status Etcdctl(std::vector<std::string> words) const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
-  /// Errors: as Etcdctl.
+  /// Errors: as for Etcdctl.
   Status SaveSnapshot(const std::string& path);
-  /// Kills all members, replaces their data by the backup in the file `path`, starts all members on
-  /// the same ports, and waits until they are healthy. `as`: whether the cluster keeps its id.
-  /// (Operators choose this by the token that they give to the restore.) Uses `etcdutl` if
-  /// CanRaiseRevisions is true, otherwise `etcdctl`. Errors: those of Etcdctl (for the program that
-  /// is used), and those of Start. After an error, members may be missing or without data. REQUIRES
-  /// (not checked): if `as` is kSameClusterRaised, CanRaiseRevisions is true.
+  /// Kills all members, and replaces their data by the backup in the file `path`. Then starts all
+  /// members on the same ports, and waits until they are healthy. `as`: whether the cluster keeps
+  /// its id. Uses `etcdutl` if CanRaiseRevisions is true, otherwise `etcdctl`. Errors: those of
+  /// Etcdctl (for the program that is used), and those of Start. After an error, members may be
+  /// missing or without data. REQUIRES (not checked): if `as` is kSameClusterRaised,
+  /// CanRaiseRevisions is true.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second and has no alarm. The alarm
   /// NOSPACE is allowed.
   bool Healthy(std::size_t member) const;
-  /// The first member that says that it is the raft leader; nullopt: no running member says so.
-  /// Waits up to a second for each member that runs.
+  /// The number of the first member that says that it is the raft leader; nullopt: no running
+  /// member says so. Waits up to a second for each member that runs.
   std::optional<std::size_t> Leader() const;
 
-  /// A lower bound of the longest sync of any member's log since the member was last started. Every
-  /// commit waits for a sync. The bound is read from etcd's histogram, whose buckets double from 1
-  /// ms to 8.192 s. 0: all syncs took 1 ms at most, or no member answers. Waits up to a second for
-  /// each member that runs.
+  /// A lower bound of the longest sync of a member's log; each member counts from its last start.
+  /// The result is a bucket bound of etcd's histogram: 1 ms, 2 ms, and so on, up to 8.192 s. 0: all
+  /// syncs took 1 ms at most, or no member answers. Waits up to a second for each member that runs.
   Duration SlowestSync() const;
 
   /// Makes the destructor keep the folder.
   void Keep();
-  /// Makes the destructor keep the folder and leave the members running. REQUIRES:
+  /// Makes the destructor keep the folder and leave the members running. REQUIRES (not checked):
   /// PrivateEtcdOptions::lifetime is kOwned.
   void LeaveRunning();
   /// The process ids of the members that Kill has not killed. Some of them may have ended by

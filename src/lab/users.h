@@ -1,4 +1,4 @@
-// Users of a private etcd, for tests and the demo. One thread at a time.
+// Users of a private etcd, for tests and the demo. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct EtcdUser {
   std::vector<std::string> prefixes;
 };
 
-/// Creates the user root with this password, and the user `user` with a role "baton". Then turns
+/// Creates the user root with this password, and the user `user` with the role "baton". Then turns
 /// authentication on. Later runs of etcdctl need a user (PrivateEtcdOptions::etcdctl_arguments).
-/// Errors: those of PrivateEtcd::Etcdctl; a part may be done then. REQUIRES (not checked): `etcd`
-/// has no users yet.
+/// Errors: those of PrivateEtcd::Etcdctl. After an error, a part may be done. REQUIRES (not
+/// checked): `etcd` has no users yet.
 Status EnableUsers(const PrivateEtcd& etcd, const std::string& root_password, const EtcdUser& user);
 
 }  // namespace baton::lab

@@ -1,7 +1,7 @@
-// Which addresses of leaders a router connects to.
+// Decides to which addresses of leaders a router connects.
 //
-// The addresses come from servers and etcd, so a router can't trust them. To gRPC, some addresses
-// mean a resolver ("xds:///...") or a socket of this host ("unix:...").
+// The addresses come from servers and etcd, so a router can't trust them. gRPC takes some addresses
+// for a resolver ("xds:///...") or a socket of this host ("unix:...").
 //
 // Pure; any thread.
 #pragma once
@@ -14,12 +14,12 @@ namespace baton::routing {
 
 enum class LeaderAddresses : std::uint8_t { kHostsAndPorts, kUnixSocketsToo };
 
-/// Whether a router connects to `address`. True if it is host:port (IsPeerEndpoint), or if it is
-/// unix:/path and `allowed` is kUnixSocketsToo. False for an empty address, and for one that
+/// Whether a router connects to `address`. Two forms are usable: host:port (IsPeerEndpoint), and
+/// with kUnixSocketsToo also unix:/path. False for an empty address, and for an address that
 /// IsAddressText refuses.
 bool IsUsable(std::string_view address, LeaderAddresses allowed);
 
-/// Returns the gRPC target for an address. REQUIRES: IsUsable accepts the address; not checked.
+/// Returns the gRPC target for an address. REQUIRES (not checked): IsUsable accepts the address.
 std::string TargetOf(std::string_view address);
 
 }  // namespace baton::routing

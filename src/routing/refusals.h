@@ -45,10 +45,9 @@ struct RefusalDetails {
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal concerns a call for this shard of this group. True if it names this shard,
-/// and names this group or no group. Otherwise the handler passed on the refusal of another
-/// service. Then the status is the application's own answer, because the handler may have done
-/// something before that.
+/// Whether the refusal concerns a call for this shard of this group. True if the refusal names this
+/// shard, and names this group or no group. False: the application passed on a refusal of another
+/// service, maybe after it had done something. So that status is the application's own answer.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
 /// Whether the status is FAILED_PRECONDITION with the reason NOT_LEADER, and IsOfCall is true. If
 /// so, the call took no effect. REQUIRES: `details` are DetailsOf(status).
@@ -61,8 +60,9 @@ struct HintedLeader {
   std::string address;
   Term term;
 };
-/// nullopt: the reason is not NOT_LEADER, or the address or the term is missing or malformed. The
-/// leader's id is not checked, and may be empty. A router must still check the address (IsUsable).
+/// Returns the hint. nullopt: the reason is not NOT_LEADER, or the address or the term is missing
+/// or malformed. The leader's id is not checked, and may be empty. The router must still check the
+/// address (IsUsable).
 std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

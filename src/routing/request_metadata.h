@@ -33,7 +33,7 @@ inline constexpr std::size_t kLongestRequestId = 128;
 /// Whether the text has 1 to `longest` visible ASCII characters. gRPC sends such a value unchanged.
 bool IsVisibleText(std::string_view text, std::size_t longest);
 
-/// A field is empty if the request does not have the key.
+/// A field is empty if the request lacks its key.
 struct RequestMetadata {
   std::optional<std::string> group = {};
   std::optional<ShardId> shard = {};
@@ -48,7 +48,7 @@ struct RequestMetadata {
 /// names the key. Ignores other keys.
 Result<RequestMetadata> ReadMetadata(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
-/// The same for metadata that have not been sent yet.
+/// Reads metadata that was not sent yet, in the same way.
 Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::string>& metadata);
 
 /// Calls `put` for each field that is present.

@@ -1,5 +1,5 @@
-// CallStatsRecorder: adds up the durations of calls to etcd, by method and gRPC code, from the time
-// when this object was made. Thread-safe: each function holds a lock for a moment.
+// CallStatsRecorder: counts the calls to etcd by method and gRPC code, and adds up their durations.
+// Thread-safe; waits only for a short lock.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace baton::runtime {
 
 class CallStatsRecorder {
  public:
-  /// Adds one call. `code`: gRPC's number; unknown numbers count together, as "OTHER". REQUIRES:
-  /// there are few different names of methods, because each name is kept for ever.
+  /// Adds one call. `code`: gRPC's number; all unknown numbers count as "OTHER". REQUIRES: there
+  /// are few different methods, because each name is kept for ever.
   void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class CallStatsRecorder {
     }
     ++stats.buckets[bucket];
   }
-  /// The sums so far, by (method, name of the code). A pair without a call is missing.
+  /// The counts so far, by method and name of the code. Pairs without a call are left out.
   std::map<std::pair<std::string, std::string>, Control::CallStats> Get() const {
     std::lock_guard lock(mutex_);
     return stats_;

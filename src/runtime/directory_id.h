@@ -1,13 +1,13 @@
-// DirectoryId: the random number that a state directory keeps. Each directory has a number of its
-// own, and an empty directory has none. So the number shows whether a node still has the same
-// directory. Under FailoverPolicy::kNever a shard goes back only to the node that led it with the
-// same directory, because only there the shard's data is.
+// DirectoryId: the random number of a state directory. Each directory has a different number, and
+// an empty directory has no number. So the number shows whether a node still has the same
+// directory. Under FailoverPolicy::kNever, a shard goes back only to the node that led it, and only
+// if this node has the same directory.
 //
-// The number is in a file of its own. A file that is good is never written again. The file is on
-// disk before the number is used, so that no crash of the host loses the number.
+// The number is in a file of its own. The file is on disk before the number is used, so a crash of
+// the host does not lose the number.
 //
-// The functions are pure, except KeepDirectoryId, which blocks as long as the disk does. REQUIRES:
-// one thread at a time calls KeepDirectoryId for a directory.
+// KeepDirectoryId blocks as long as the disk does. REQUIRES: one thread at a time calls it for a
+// directory. The other functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,34 @@
 
 namespace baton::runtime {
 
-/// The path of the file in a state directory.
+/// The path of the number's file in a state directory.
 std::string DirectoryFileIn(const std::string& directory);
-/// The file's content. `identity`: group/node, as in StateFile. REQUIRES (not checked): `id` is not
-/// 0.
+/// The file's content. `identity`: "group/node", as in StateFile. REQUIRES (not checked): `id` is
+/// not 0.
 std::string FormatDirectoryId(std::uint64_t id, const std::string& identity);
-/// Returns the number, which is never 0. Nullopt: the content is damaged, or another node's.
+/// Returns the number, which is never 0. nullopt: the content is damaged, or is of another node.
 std::optional<std::uint64_t> ParseDirectoryId(const std::string& text, const std::string& identity);
 
-/// Whether this process holds the exclusive lock of StateLock. Only the holder may write the file.
-/// But KeepDirectoryId may change the file's mode even without the lock.
+/// Whether this process holds the exclusive lock of StateLock. Only the holder writes the file.
 enum class DirectoryLock { kHeld, kNotHeld };
 
 struct DirectoryId {
   std::uint64_t id = 0;      ///< 0: no number could be read or kept
-  bool made = false;         ///< there was no file, so `id` is new; false if a file was replaced
+  bool made = false;         ///< `id` is new, and there was no file before
   std::string problem = {};  ///< one line for the log, also if `id` is set; empty: all is well
 };
 
-/// Reads the number. If the file is missing, damaged or another node's, and the lock is held, makes
-/// a new number, and writes a new file in its place. These cases set `problem`:
-///  - The file was damaged or another node's, and `id` is a new number.
+/// Reads the number. If the file is missing, damaged or of another node, makes a new number and
+/// writes a new file, but only with the lock. `problem` is set in these cases:
+///  - The file was damaged or of another node, and `id` is a new number.
 ///  - `id` is 0: the file can't be read or written, or a new number is needed without the lock.
-/// If this user owns the file, and the file's group or others have rights to it, also tries to set
-/// its mode to 0600, even without the lock (CheckStateFile). kInvalidArgument: the file can't be
-/// opened, is a link, is not a regular file, belongs to a user other than this one and root, or
-/// everybody may write to it (state_folder.h).
+/// If a file of this user gives rights to a group or to others, tries to set its mode to 0600, even
+/// without the lock. kInvalidArgument: the file can't be opened, is a symbolic link, or
+/// CheckStateFile (state_folder.h) refuses it.
 Result<DirectoryId> KeepDirectoryId(const std::string& directory, const std::string& identity,
                                     DirectoryLock lock);
-/// Returns one line for the log. Use it instead of `problem` if `made` is set although an earlier
-/// process of the node has used this directory.
+/// Returns one line for the log. Use it if `made` is set, but an earlier process of the node has
+/// used this directory.
 std::string DirectoryIdWasLost(const std::string& directory);
 
 }  // namespace baton::runtime

@@ -1,12 +1,11 @@
 // Engine: the driver around the core. It passes events to the core and carries out the core's
-// actions. It decides nothing. It owns a GroupFollower, which reads etcd and serves routes and the
-// status.
+// actions. It decides nothing. Its GroupFollower reads etcd, and serves routes and the status.
 //
 // Threads: everything except the constructor, the destructor and SetStandbyReady runs on the
 // executor (the loop). Before Start, the thread that made the engine may also set handlers and add
-// observers. The transport's answers and the results of callbacks are posted to the executor. The
-// engine ignores answers and results that arrive after Close. A call to etcd or a Listener's
-// callback keeps the engine alive until it is over.
+// observers. The answers of etcd and the results of callbacks are posted to the executor. After
+// Close, the engine ignores them. Calls to etcd and callbacks of the Listener keep the engine alive
+// until they are over.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +39,7 @@
 
 namespace baton::runtime {
 
-/// The parts that an engine uses. REQUIRES: the parts that are no shared_ptr outlive the
-/// engine.
+/// The parts that an engine uses. REQUIRES: all parts except the shared_ptrs outlive the engine.
 struct EngineParts {
   etcd::Transport& transport;
   const Clock& clock;
@@ -50,7 +48,7 @@ struct EngineParts {
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
   std::shared_ptr<Listener> listener;  ///< null: no callbacks, or `application` gets them
-  /// The other process that acts on the leaderships; null: there is no such process.
+  /// The other process that acts on what the node leads; null: no other process does.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
   NodeLog& log = NodeLog::OfProcess();
@@ -58,56 +56,56 @@ struct EngineParts {
 
 class Engine final : public std::enable_shared_from_this<Engine>, private GroupFollower::Owner {
  public:
-  /// REQUIRES (Start checks it in part): `options.has_listener` says whether `parts` has a listener
-  /// or an application. `options.external` says whether `parts` has an application. `parts`
-  /// does not have both.
+  /// REQUIRES (Start checks it only if there is an application): `options.has_listener` says
+  /// whether `parts` has a listener or an application. `options.external` says whether `parts` has
+  /// an application. `parts` does not have both (never checked).
   Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; called
-  /// once, before Close.
+  /// Begins to read etcd and to take part in the group. REQUIRES: a shared_ptr owns the engine;
+  /// called once, before Close.
   void Start();
-  /// Ends the engine: passes the queued callbacks to the dispatcher, ends the watch, the routes and
-  /// the history, and answers waiting requests with an error (PendingRequests::Close). Later events
-  /// are ignored. Does not wait for callbacks. Revokes no lease, resigns no shard, and leaves the
-  /// LeadershipTable as it is. To stop leading first, pass core::StopRequested, and wait for
-  /// OnFinished. REQUIRES: called once.
+  /// Ends the engine: ends the watch, the routes and the history. Passes the queued callbacks to
+  /// the dispatcher. Answers waiting requests with an error (PendingRequests::Close). Does not wait
+  /// for callbacks. Revokes no lease, resigns no shard, and leaves the LeadershipTable as it is. To
+  /// stop leading first, pass core::StopRequested to Step, and wait for OnFinished's handler.
+  /// REQUIRES: called once.
   void Close();
 
-  /// Passes an event to the core at the clock's present time, and carries out the actions in order.
-  /// Does nothing after Close. REQUIRES (not checked): not called from inside another Step, for
-  /// example by a handler or an observer, because the actions would mix.
+  /// Passes an event to the core at the clock's present time, and carries out the core's actions in
+  /// order. Does nothing after Close. REQUIRES (not checked): not called from inside another Step,
+  /// for example by a handler or an observer.
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
-  /// Sets the handler for the end. It is called at most once, on the loop, when the drain, the stop
-  /// or the halt is over. REQUIRES: called before Start.
+  /// Sets the handler that is called at most once, on the loop, when the drain, the stop or the
+  /// halt is over. REQUIRES: called before Start.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
-  /// Sets the handler for changes of ready(). It is called on the loop, at the end of a step, if
-  /// ready() differs from its value at the end of the step before; at first that value is false. If
-  /// ready() turns false between two steps, because the session's deadline passes, the handler
-  /// learns this only at the end of the next step. If ready() is true again by then, the handler is
-  /// not called. REQUIRES: called before Start.
+  /// Sets the handler for changes of ready(). The loop calls the handler at the end of a step if
+  /// ready() has changed since the end of the step before. Before the first step, ready() counts as
+  /// false. Between two steps, ready() turns false if the session's deadline passes. The handler
+  /// learns this at the end of the next step, or never, if ready() is true again by then. REQUIRES:
+  /// called before Start.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  /// The program says whether it could at once serve a shard for which it stands by. Ignored if the
-  /// shard's Listener::Standby has not begun, or if the standby has ended since. So calls are
-  /// always ignored without a listener. Any thread; returns at once.
+  /// The program says whether it could at once serve a shard for which it stands by. Ignored before
+  /// the shard's Listener::Standby has begun, after the standby has ended, and without a listener.
+  /// Any thread; returns at once.
   void SetStandbyReady(ShardId shard, bool ready);
 
   /// Passes a request of Control to the core. Calls `handler` once, on the loop, maybe before
-  /// Request returns. After Close the handler gets kNodeStopped. REQUIRES: as for Step.
+  /// Request returns. After Close, the handler gets kNodeStopped. REQUIRES: as for Step.
   template <typename AnyRequest, typename Handler>
   void Request(AnyRequest request, Handler handler) {
     if (closed_) return handler(kNodeStopped);
     Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
   }
-  /// Whether the session is live now, the view is complete, and the node has not halted.
+  /// Whether the session is live now, the view is complete, and the core has not halted.
   bool ready() const;
 
  private:

@@ -1,7 +1,4 @@
-// FinishCallbacks: the end of a node's callbacks.
-//
-// Node::Stop waits for the callbacks without a bound. If the application hangs in a callback, the
-// log says so.
+// FinishCallbacks: waits for the end of a node's callbacks, for Node::Stop. Any thread.
 #pragma once
 
 #include "runtime/dispatcher.h"
@@ -9,10 +6,10 @@
 
 namespace baton::runtime {
 
-/// Waits until every queued callback has run and returned. No callback runs afterwards: from the
-/// start of this call on, the dispatcher drops new ones. If the wait takes longer than `patience`,
-/// logs a warning once, with the number of shards that still have callbacks, and the lowest of
-/// these shards. REQUIRES: not called from a callback.
+/// Waits without a bound until every queued callback has run and returned. From the start of this
+/// call on, the dispatcher drops new callbacks. If the wait takes longer than `patience`, logs one
+/// warning. The warning has the number of shards that still have callbacks, and the lowest of these
+/// shards. REQUIRES: not called from a callback.
 void FinishCallbacks(ThreadPoolDispatcher& dispatcher, NodeLog& log,
                      std::chrono::milliseconds patience = std::chrono::seconds(5));
 

@@ -2,16 +2,14 @@
 // nobody waits.
 //
 // It has one word for each shard (the term, and whether the shard is activated) and one deadline
-// for all shards. A Watchdog adds a second deadline, until which the application counts as alive.
-// The table also keeps when the lease was renewed last, for metrics; Leads() does not depend on
-// that. A reader loads the shard's word, both deadlines, the clock, and the word again. So if the
-// answer is true, the same leadership held the shard from the first load to the last, and neither
-// deadline had passed when the clock was read. The loop must clear the words of a lost session
-// before it sets a new session's deadline.
+// for all shards. A Watchdog adds a second deadline: until then, the application counts as alive.
+// If Get says that this node leads the shard, the same leadership held the shard during the whole
+// call, and both deadlines were in the future at one moment of the call. The loop must clear the
+// words of a lost session before it sets a new session's deadline.
 //
-// In a child made by fork() all words are 0, so the child leads nothing. On a kernel that can't
-// clear the words, the child ends by a signal when it reads the table. A child of vfork() must not
-// read the table (ForkWipedWords).
+// In a child made by fork(), all words are 0, so the child leads nothing. On a kernel that can't
+// clear the words, a signal ends a child that reads the table. A child of vfork() must not read the
+// table (ForkWipedWords).
 #pragma once
 
 #include <atomic>
@@ -41,27 +39,27 @@ class LeadershipTable {
     BATON_CHECK(shard.value < shards_);
     words_[shard.value].store(term.value * 2 + (activated ? 1 : 0), std::memory_order_seq_cst);
   }
-  /// Sets until when this node may lead. TimePoint::min(), also at first: it leads nothing.
+  /// Sets until when this node may lead. TimePoint::min(): it may not lead now (the initial value).
   void SetDeadline(TimePoint deadline) noexcept {
     deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
   }
-  /// Sets when the last confirmed renewal was sent. TimePoint::min(), also at first: no renewal was
-  /// confirmed.
+  /// Sets when the last confirmed renewal was sent, for metrics; Get does not use this time.
+  /// TimePoint::min(): no renewal was confirmed (the initial value).
   void SetRenewed(TimePoint sent) noexcept {
     renewed_.store(sent.time_since_epoch().count(), std::memory_order_relaxed);
   }
 
   // For any thread.
-  /// The time that SetRenewed has set; nullopt: no renewal was confirmed.
+  /// Returns the time from SetRenewed; nullopt: no renewal was confirmed.
   std::optional<TimePoint> Renewed() const noexcept {
     const TimePoint sent{Duration(renewed_.load(std::memory_order_relaxed))};
     return sent == TimePoint::min() ? std::nullopt : std::optional(sent);
   }
-  /// Sets until when the application counts as alive. Before the first call: TimePoint::max().
+  /// Sets until when the application counts as alive. The initial value is TimePoint::max().
   void SetAliveUntil(TimePoint until) noexcept {
     alive_until_.store(until.time_since_epoch().count(), std::memory_order_seq_cst);
   }
-  /// Does the same as SetAliveUntil, but only if `until` is later than the time that is set.
+  /// Does the same as SetAliveUntil, but only if `until` is later than the present value.
   void ProlongAliveUntil(TimePoint until) noexcept {
     const std::int64_t wanted = until.time_since_epoch().count();
     std::int64_t known = alive_until_.load(std::memory_order_seq_cst);
@@ -71,7 +69,7 @@ class LeadershipTable {
   TimePoint AliveUntil() const noexcept {
     return TimePoint(Duration(alive_until_.load(std::memory_order_seq_cst)));
   }
-  /// Returns the same as Node::Leadership. A shard that does not exist is not led.
+  /// Returns the same as Node::Leadership. If the shard does not exist: it is not led.
   Leadership Get(ShardId shard) const noexcept {
     if (shard.value >= shards_)
       return {.shard = shard, .term = {}, .leads = false, .activated = false};

@@ -1,4 +1,4 @@
-// NodeCounters: what a node counts, and what is counted of its guard. Plain values; any thread.
+// NodeCounters: the counts of a node, and those of its guard. Plain values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,35 @@
 
 namespace baton::runtime {
 
-/// Counts since the node started, except `log_records_dropped`. They never decrease.
+/// Counts since the node started. They never decrease. (`log_records_dropped` may begin above 0.)
 struct NodeCounters {
   /// Changes of leadership, by reason. One node counts each change: the node that gained the shard,
-  /// or the balancer if nobody may take the shard over. A leader counts under kSuspended each shard
-  /// that is suspended, and under kResumed each shard that is led again.
+  /// or the balancer if nobody may take the shard over. A leader also counts each of its shards
+  /// that is suspended (kSuspended) or led again (kResumed).
   std::map<Reason, std::uint64_t> transitions;
   /// Moves, by result. Several nodes may count the same move. A relay has no entries.
   ///  - "done", "refused": transfers that this node sent as leader.
   ///  - "void": moves that this node deleted as balancer, because they could not be carried out.
-  ///  - "timed_out": moves whose `prepare` or `releasing` took too long here, and moves that this
+  ///  - "timed_out": moves whose `prepare` or `releasing` took too long here. Also moves that this
   ///    node deleted as balancer, because they made no progress. A deletion counts when it is sent.
   std::map<std::string, std::uint64_t> moves;
   std::uint64_t renewals_confirmed = 0;
   std::uint64_t renewals_failed = 0;
-  std::uint64_t watch_resyncs = 0;       ///< etcd had compacted what the watch needed next
-  std::uint64_t watch_stale_events = 0;  ///< revisions delivered again, and dropped
-  /// Damaged records that this node saw, also of newer schemas: core::RecordNews::damaged.
+  std::uint64_t watch_resyncs = 0;       ///< how often etcd had compacted what the watch needed
+  std::uint64_t watch_stale_events = 0;  ///< how many revisions came again, and were dropped
+  /// Records of shards and members that this node could not read in whole: RecordNews::damaged.
   std::uint64_t records_quarantined = 0;
   std::uint64_t callbacks_timed_out = 0;  ///< of `prepare`, `acquired` and `releasing`
-  /// Callbacks that threw or failed. Not counted: `suspended`, `resumed`, `transitioned` and
-  /// `halted`; a `prepare` or `releasing` that fails after its timeout; and a `prepare`, `acquired`
-  /// or `releasing` that fails after its move or leadership has ended.
+  /// Callbacks that threw or failed. Some are not counted:
+  ///  - `suspended`, `resumed`, `transitioned` and `halted`.
+  ///  - A `prepare` or `releasing` that fails after its timeout.
+  ///  - A `prepare`, `acquired` or `releasing` that fails after its move or leadership has ended.
   std::uint64_t callbacks_failed = 0;
-  /// Tries of `acquired` that failed or exceeded callback_timeout. A try that exceeds it and fails
-  /// afterwards counts twice.
+  /// Tries of `acquired` that failed or exceeded callback_timeout. A try that exceeds
+  /// callback_timeout and then fails counts twice.
   std::uint64_t activation_failures = 0;
   std::uint64_t log_records_dropped = 0;  ///< NodeLog::Dropped
-  /// Operators' changes that were refused because too many waited for etcd.
+  /// Operators' changes that were refused, because too many changes waited for etcd.
   std::uint64_t requests_refused = 0;
 };
 

@@ -12,17 +12,16 @@
 namespace baton::runtime {
 
 /// kInvalidArgument: an option is invalid. The message names the option and the fault, and says
-/// what is expected. Of EtcdOptions, Check looks only at the prefix; GrpcTransport::Create checks
-/// the rest.
+/// what is expected. Of EtcdOptions, checks only the prefix; GrpcTransport::Create checks the rest.
 Status Check(const NodeOptions& options);
-/// The core's options, without those that only the node's start knows (state directory, listener,
-/// application, key of the config) and without the wall clock. REQUIRES: Check(options) is OK.
+/// Returns the core's options. Node::Start adds those about the state directory, the listener, the
+/// application and the config's key. The wall clock is not set. REQUIRES: Check(options) is OK.
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-/// Returns a generator of random numbers with a seed of its own. It is not thread-safe. A copy of
-/// the generator repeats the numbers that the original gives from then on.
+/// Returns a generator of random numbers with a seed of its own. The generator is not thread-safe.
+/// If it is copied, both copies return the same numbers from then on.
 std::function<std::uint64_t()> RandomNumbers();
-/// The transport's options, without on_call. The transport will log to `log` whether etcd accepts
-/// new credentials. REQUIRES: `log` outlives the transport.
+/// Returns the transport's options, without on_call. The transport will write to `log` whether etcd
+/// accepts new credentials. REQUIRES: `log` outlives the transport.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options,
                                               NodeLog& log = NodeLog::OfProcess());
 

@@ -1,5 +1,5 @@
-// Builds NodeStatus and ShardStatus from a view or a core. For the loop alone. REQUIRES: the group
-// has each shard that is asked for.
+// Builds NodeStatus and ShardStatus from a view or a core. For the loop alone. REQUIRES: each
+// `shard` is a shard of the group.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,30 @@ inline constexpr std::string_view kNoApplication = "no application is attached";
 inline constexpr std::string_view kApplicationSilent =
     "the application gives no sign of life (watchdog)";
 
-/// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all
-/// shards. Does not set `nobody_may_lead`, which StatusBoard adds, and `failing`.
+/// Renders one shard from the view's facts alone. Nodes use this for other nodes' shards, relays
+/// for all shards. Does not set `failing`. Leaves `nobody_may_lead` to StatusBoard.
 ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now);
 
-/// One shard as a node sees it. Of a shard that it leads, the node knows a `state` that the view
-/// does not show. Does not set `nobody_may_lead`, which StatusBoard adds, and `failing`, which
-/// StatusOf adds.
+/// Renders one shard as a node sees it. If the node leads the shard, `state` may be one that the
+/// view does not show. Leaves `failing` to StatusOf, and `nobody_may_lead` to StatusBoard.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
-/// The first of these that is true: halted, ended, draining, live, suspended; otherwise opening.
+/// Returns the first of these that is true: halted, ended, draining, live, suspended; else opening.
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
-/// A snapshot of the core's state, without the fields that the follower and the engine fill in.
-/// REQUIRES: all calls for one `board` pass the same core.
+/// Returns a snapshot of the core's state, without the fields that the follower and the engine fill
+/// in. REQUIRES: all calls with one `board` pass the same core.
 NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board);
 
-/// How AddView looks at the group.
+/// How AddView renders the group.
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;  ///< renders a shard as of `now`
   Duration settle{};                          ///< see core::AssignmentFrom
   TimePoint now{};
 };
-/// Sets the fields of `status` that the view shows, for nodes and relays: time, revision, settings,
-/// departed members, shards and their counts. Once the view is complete, also sets members and
-/// assignment.
+/// Sets the fields of `status` that a node and a relay take from the view: time, revision,
+/// balancer, settings, departed members, shards and their counts. If the view is complete, also
+/// sets members and assignment.
 void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status);
 
 }  // namespace baton::runtime

@@ -1,9 +1,8 @@
-// Planner: answers which moves would balance the group, without work on the node's loop.
+// Planner: answers which moves would balance the group. It plans on a thread of its own.
 //
-// It plans from the node's newest status, on a thread of its own, which the first request starts.
-// At most kMaxWaiting requests wait for the thread, besides the one that the thread works on. So a
-// flood of requests costs the loop one status at a time. The destructor waits until all requests
-// are answered.
+// The first request starts the thread. At most kMaxWaiting requests wait, besides the one that the
+// thread works on. So a flood of requests costs the loop one status at a time. The destructor waits
+// until all requests are answered.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -29,16 +28,16 @@ class Planner {
   using Handler = std::function<void(Result<std::vector<MoveFact>>)>;
 
   /// Before each plan, this object's thread calls `refresh`, which asks the node for a new status
-  /// (GroupFollower::RefreshStatus). Then it plans from the status that `control` returns next.
+  /// (GroupFollower::RefreshStatus). Then the thread plans from the status that `control` returns.
   /// This status may be older than the request, because RefreshStatus does nothing for a while
   /// after it has made a status. REQUIRES: `control` outlives this object.
   Planner(Control& control, std::function<void()> refresh);
 
-  /// Returns at once. Calls the handler once, on this object's thread (then the handler may block)
-  /// or on the caller's thread before Plan returns. The moves are those of core::PlanAll.
-  /// kUnavailable: the node's view is not complete, the node does not answer within kStatusPatience
-  /// or has stopped, too many requests wait, or the host lacks threads. REQUIRES: the handler does
-  /// not throw, and does not destroy this object.
+  /// Returns at once. Calls the handler once, with the moves of core::PlanAll or an error. The call
+  /// comes on this object's thread (then the handler may block), or on the caller's thread before
+  /// Plan returns. kUnavailable: the node's view is not complete, the node does not answer within
+  /// kStatusPatience or has stopped, too many requests wait, or the host lacks threads. REQUIRES:
+  /// the handler does not throw, and does not destroy this object.
   void Plan(Handler handler);
 
  private:
@@ -47,8 +46,8 @@ class Planner {
   const std::function<void()> refresh_;
   std::mutex mutex_;
   StatusSource status_;
-  // For this object's thread alone: the last plan, which PlanNow returns again if the assignment
-  // and the revision of the status are still the same.
+  // For this object's thread alone: the last plan. PlanNow returns it again if the status still has
+  // the same assignment and revision.
   std::shared_ptr<const StatusAssignment> planned_for_;
   Revision planned_at_;
   std::vector<MoveFact> planned_;

@@ -1,6 +1,6 @@
 // Relay: follows a group's routes for callers, in a process that leads nothing. However many
-// callers there are, each relay costs etcd one watch, one small read every two seconds, and a read
-// of the whole group every 10 to 12.5 minutes.
+// callers there are, a relay costs etcd one watch, one small read every two seconds, and a read of
+// the whole group every 10 to 12.5 minutes.
 //
 // A relay writes nothing to etcd. It is no member, so nodes don't know of it.
 #pragma once
@@ -21,8 +21,8 @@ inline constexpr const char* kRelayMakesNoChanges =
 
 struct RelayOptions {
   std::string group;  ///< REQUIRED; the group need not exist yet
-  /// REQUIRED: the server's name in answers to callers. It must differ from each node's name, or
-  /// metrics take the relay for that node. Neither is checked.
+  /// REQUIRED (not checked): the server's name in answers to callers. It must differ from each
+  /// node's name (not checked). Otherwise metrics take the relay for that node.
   std::string name;
   EtcdOptions etcd;
   /// The most events to keep, 1 to 1,000,000, as NodeOptions::history.
@@ -34,7 +34,7 @@ class Relay {
  public:
   /// Begins to follow the group. Returns at once, even if etcd can't be reached or the group does
   /// not exist. kInvalidArgument: an option is invalid. Throws std::system_error if the host lacks
-  /// threads, boost::system::system_error if the process lacks descriptors (as Loop does).
+  /// threads. Throws boost::system::system_error if the process lacks descriptors.
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
   /// Calls Stop, and waits for a running examination (Control::Examine), about 13 s at most.
   /// REQUIRES: no other call still runs, also no other Stop.
@@ -44,12 +44,12 @@ class Relay {
 
   /// As Node::SetEtcdCredentials. kUnavailable: the relay has stopped.
   Status SetEtcdCredentials(EtcdCredentials credentials);
-  /// Ends the observers of routes and the history, then the threads, and waits for that. A second
-  /// call does nothing, and does not wait for the first. REQUIRES: not called from a handler or an
-  /// observer, because it would wait for itself.
+  /// Ends the observers of routes and the history, then the threads, and waits until all have
+  /// ended. A second call does nothing, and does not wait for the first. REQUIRES: not called from
+  /// a handler or an observer, because Stop would wait for itself.
   void Stop();
-  /// The relay's status and routes, until the relay is destroyed. Calls that would change the group
-  /// fail with kUnimplemented.
+  /// The relay's status and routes. Valid until the relay is destroyed. Calls that would change the
+  /// group fail with kUnimplemented.
   Control& control();
 
  private:

@@ -1,17 +1,20 @@
 // RelayEngine: a view of a group for callers, kept by a process that takes no part in the group.
 //
 // It follows the group as a node does (GroupFollower), but writes nothing: it has no member key and
-// no lease. It waits until the group's `config` exists, which has the shard count. Every
-// kProveEvery it makes a small linearizable read, unless an earlier proof is still pending. Once
-// the watch has reached the read's revision, the view is proven to have been current when the read
+// no lease. It waits until the group has a `config`, which says how many shards there are. Every
+// kProveEvery it makes a small linearizable read, unless an earlier proof is still pending. When
+// the watch has reached that read's revision, the view is proven to have been current when the read
 // was sent.
 //
-// It halts at once if etcd went back in time, if a read of everything shows another etcd cluster,
-// or if a newer version or a recovery changed the config. It also halts at once if the first config
-// that it reads can't be followed. If a later config does not fit, the relay waits for
-// core::kConfigPatience from when it saw the config. It halts once the view is proven to have been
-// current at the end of this time. Another config that does not fit begins the wait again. A config
-// that fits ends the wait. A halt ends the routes; the view stays as it is.
+// The engine halts at once in these cases:
+//   - Etcd went back in time, or a read of everything shows another etcd cluster.
+//   - A newer version or a recovery changed the config.
+//   - The first config that the engine reads does not fit.
+//
+// If a later config does not fit, the engine waits for core::kConfigPatience. A config that fits
+// ends the wait; another config that does not fit begins the wait again. The engine halts once the
+// view is proven to have been current at the end of the wait. A halt ends the routes; the view
+// stays as it is.
 //
 // Threads: everything except the constructor and the destructor runs on the executor. Before Start,
 // the thread that made the engine may also set handlers. After Close, late answers are ignored.
@@ -42,7 +45,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   RelayEngine(const RelayEngine&) = delete;
   RelayEngine& operator=(const RelayEngine&) = delete;
 
-  /// Begins to read etcd. REQUIRES: owned by a shared_ptr; called once, before Close.
+  /// Begins to read etcd. REQUIRES: a shared_ptr owns this object; called once, before Close.
   void Start();
   /// Ends the watch, the routes (with kRelayStopped) and the history. A second call does nothing.
   void Close();
@@ -50,7 +53,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   /// For observers, and for snapshots of the status.
   GroupFollower& follower() { return follower_; }
   /// Sets the handler that is called on the loop each time a complete view is proven to have been
-  /// current. Its argument is the time for which that is proven, and grows with each call.
+  /// current. The argument is the time at which the view was current; it grows with each call.
   /// REQUIRES: called before Start.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
@@ -71,7 +74,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
 
   /// A config that this relay can't follow. The group's nodes may still put the right config back.
   /// Each new bad config begins core::kConfigPatience again, as in ConfigKeeper. So the relay does
-  /// not halt while bad configs keep coming within that time.
+  /// not halt while the next bad config always comes within that time.
   struct BadConfig {
     Error problem;
     Revision revision;

@@ -20,9 +20,9 @@ namespace baton::runtime {
 struct TransferRequest {
   ShardId shard;
   NodeId to;
-  std::optional<Term> if_term;  ///< kFailedPrecondition if the term is another one; unset: any term
-  bool dry_run = false;         ///< here and below: checks the request, changes nothing
-  std::string actor;            ///< here and below: who orders it, for records and logs
+  std::optional<Term> if_term;  ///< another term: kFailedPrecondition; unset: any term
+  bool dry_run = false;         ///< here and below: checks the request, and changes nothing
+  std::string actor;            ///< here and below: who orders the change, for records and logs
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 struct PolicyRequest {
@@ -40,7 +40,7 @@ struct PolicyRequest {
   NodeId node;  ///< only for kDrain and kUndrain
   /// Only for kSetExpectedNodes: up to kMaxExpectedNodes (not checked); 0: clears the setting.
   std::uint32_t number = 0;
-  /// Only for kSetLimits. The ranges of NodeOptions hold, but a delay is at most
+  /// Only for kSetLimits. The ranges are those of NodeOptions, but a delay is at most
   /// kLongestDurationFlag (not checked).
   LimitsChange limits = {};
   bool dry_run = false;
@@ -55,7 +55,7 @@ struct RetryRequest {
   std::string actor;
 };
 
-/// Changes how the group fails over, or its placement rules. An unset setting stays as it is. The
+/// Changes how the group fails over, or its placement rules. An unset setting does not change. The
 /// ranges are those of core::GroupChangeRequested.
 struct GroupChangeRequest {
   std::optional<FailoverPolicy> failover = {};
@@ -76,7 +76,7 @@ struct ReleaseRequest {
   std::optional<Duration> within = {};  ///< see Control::Request
 };
 
-/// Changes weight and labels of a running node. It must be the node that gets this request.
+/// Changes weight and labels of the node that gets this request. `node` must name that node.
 struct NodeChangeRequest {
   NodeId node;
   NodeChange change;
@@ -86,11 +86,11 @@ struct NodeChangeRequest {
 
 /// Files of a process on which its security depends. Empty names are ignored.
 struct SensitiveFiles {
-  std::vector<std::string> secret = {};   ///< password and keys: only owner and group may read them
-  std::vector<std::string> trusted = {};  ///< certificates, authorities: only the owner may write
+  std::vector<std::string> secret = {};   ///< password, keys: only owner and group may read them
+  std::vector<std::string> trusted = {};  ///< certificates, CAs: only the owner may write them
 };
 
-/// Facts for an examination that the caller knows and the node does not know.
+/// Facts that the node does not know. The caller of Control::Examine passes them.
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};

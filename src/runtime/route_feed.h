@@ -1,31 +1,30 @@
 // RouteFeed: tells observers which routes changed, in batches.
 //
 // When a batch leaves:
-//   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
-//     second. If the last batch is older than kEvery, a change leaves on the executor's next turn.
-//     A batch that a new observer causes does not wait for kEvery.
+//   - A change leaves on the executor's next turn, but two batches are at least kEvery apart. So a
+//     storm of claims makes at most 200 batches a second.
 //   - If only the view's revision or the time of the view's last proof changed, a batch without
 //     routes leaves within kProofWithin.
-//   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
-//     leave at the same time.
-//   - Before the view is complete, no batch leaves. Observers that wait for it get their first
-//     batch within kProofWithin after the first NoteProof with a complete view.
+//   - A new observer gets its first batch on the executor's next turn, without a wait for kEvery.
+//     Changes that were waiting leave at the same time.
+//   - Before the view is complete, no batch leaves. Observers that wait for a complete view get
+//     their first batch within kProofWithin after the first NoteProof with a complete view.
 //   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
 // Content of a batch:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
-//     An observer may miss states in between, but never the newest one.
-//   - An observer's first batch has all routes; a later one has those that changed. A route's keys
-//     are the shard's record, its move, and the member keys of its leader and standbys.
-//   - A route that is sent has the greatest of these revisions: the view's, those of the route's
-//     keys, and the one with which the route was last sent. So its revision never goes back.
-//   - If the feed examines a shard (see Cost), and one of the route's keys has a greater revision
-//     than the route that was last sent, it sends the route again, even if the route looks the
-//     same. Reason: another server may have sent a router a different route meanwhile, and the
-//     greater revision tells which route is newer.
+//     An observer may miss states in between, but never the newest state.
+//   - An observer's first batch has all routes. A later batch has the routes that changed.
+//   - The keys of a route are the shard's record, its move, and the member keys of its leader and
+//     standbys. A route that is sent has the greatest of these revisions: the view's, those of the
+//     route's keys, and the revision with which the route was last sent. So a route's revision
+//     never goes back.
+//   - A route that looks the same is sent again if the feed examines the shard (see Cost), and one
+//     of the route's keys has a greater revision than the route that was last sent. Reason: another
+//     server may have sent a router a different route meanwhile, and the greater revision tells
+//     which route is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
-//     a change of the route. If no rule asks for standbys, they cost the feed a null pointer for
-//     each route.
+//     a change of the route.
 //   - A route has the state kMoving only while a live move of its shard is in etcd, whatever the
 //     leader does.
 //   - Each batch also says up to which revision the observer's routes are now complete (this never
@@ -35,19 +34,17 @@
 //
 // Cost: after the first batch, the feed examines a shard only in these cases:
 //   - Note(shard) named it.
-//   - Note(changes) listed it: see ViewChanges::shards and ViewChanges::standbys.
+//   - Note(changes) listed it in ViewChanges::shards or ViewChanges::standbys.
 //   - Note(changes) listed its leader, and the leader's address changed.
-//   - Note(changes) listed one of its standbys, and this standby is live as before, but has another
-//     address. To find such shards, the feed walks over all routes. If no route has standbys, it
-//     skips this walk.
+//   - Note(changes) listed one of its standbys, and the standby's address changed while the standby
+//     was live. To find such shards, the feed walks over all routes (if any route has standbys).
 //   - Note(changes) listed the target of its move, and the target's address, lease or liveness
 //     changed.
 //
-// Threads: call the feed only on the executor; it calls its observers there, too. An observer must
-// not call the feed from inside OnRoutes, but may do so from inside OnRoutesEnded: the feed is
-// closed then. The feed keeps each observer until Close. If the feed is destroyed without Close,
-// OnRoutesEnded is not called. REQUIRES: a shared_ptr owns the feed. (Timers hold a weak_ptr, so a
-// late timer does nothing.)
+// Threads: call the feed only on the executor; the feed calls its observers there, too. An observer
+// must not call the feed from inside OnRoutes. From inside OnRoutesEnded it may: the feed is closed
+// then. The feed keeps each observer until Close. If the feed is destroyed without Close,
+// OnRoutesEnded is not called. REQUIRES: a shared_ptr owns the feed.
 #pragma once
 
 #include <cstdint>
@@ -65,15 +62,14 @@
 namespace baton::runtime {
 
 /// The number of an incarnation of the store. Revisions can be compared only within one
-/// incarnation. The number is made of `cluster`, etcd's cluster id, and of `config`, the
-/// ConfigFact::Incarnation of the group's config (0: no config). The cluster id alone is not
-/// enough, because a restored backup may keep it. But after a restore the group is recovered or
-/// created again, and then its config has another incarnation. The result is 0 only if `cluster` is
-/// 0.
+/// incarnation. The number is made of two arguments: `cluster`, etcd's cluster id, and `config`,
+/// the ConfigFact::Incarnation of the group's config (0: no config). A restored backup may keep the
+/// cluster id. But after a restore the group is recovered or created again, so its config has
+/// another incarnation. The result is 0 only if `cluster` is 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
-/// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use
-/// them after Close.
+/// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. After Close,
+/// timers don't use them.
 struct RouteSource {
   Executor& executor;
   const Clock& clock;
@@ -93,21 +89,21 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   /// REQUIRES: `group.shards` is the view's shard_count().
   RouteFeed(RouteSource source, RouteGroup group);
 
-  /// Adds an observer. If the feed was closed already, only calls the observer's OnRoutesEnded,
-  /// before Add returns. REQUIRES: not null; added once.
+  /// Adds an observer. After Close, only calls the observer's OnRoutesEnded, before Add returns.
+  /// REQUIRES: `observer` is not null; added once.
   void Add(std::shared_ptr<RouteObserver> observer);
   /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
   /// The shard changed for a reason that only this node knows: for example, it is activating or
   /// suspended now. REQUIRES (not checked): the shard is below `group.shards`.
   void Note(ShardId shard);
-  /// Call it when the view's revision, or the time of its last proof, may have moved on.
+  /// Call it when the view's revision, or the time of its last proof, may have changed.
   void NoteProof();
-  /// Sets the store's incarnation once it is known. Causes no batch: observers get the incarnation
-  /// with the next one.
+  /// Sets the store's incarnation once it is known. Sends no batch: the next batch has the
+  /// incarnation.
   void SetStoreIncarnation(std::uint64_t incarnation);
-  /// Ends the feed: calls OnRoutesEnded of all observers with `why`, and releases them. No batch
-  /// follows. Later calls of Note and NoteProof have no effect. A second Close does nothing.
+  /// Ends the feed: calls OnRoutesEnded of all observers with `why`, and releases the observers. No
+  /// batch follows. Later calls of Note and NoteProof have no effect. A second Close does nothing.
   void Close(const Error& why);
 
  private:

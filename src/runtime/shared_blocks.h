@@ -1,17 +1,17 @@
 // SharedBlocks: a sequence whose copies share equal parts, in blocks of kBlock elements.
 //
-// A copy costs a pointer for each block. A change of an element first copies its block if another
-// sequence shares the block. So the node's loop can hand out a status of 100,000 shards for the
-// price of the blocks in which shards changed.
+// A copy of the sequence costs a pointer for each block. If an element changes, and another
+// sequence shares its block, the block is copied first. So the node's loop can hand out a status of
+// 100,000 shards for the price of the blocks in which shards changed.
 //
-// If an object is not const, each access to one of its elements counts as a change, also an access
-// by an iterator. To read, use a const object (std::as_const). A reference to an element is valid
-// until the object is copied, its size changes, or an element of the same block is changed.
+// If an object is not const, each access to an element counts as a change, also an access by an
+// iterator. To read, use a const object (std::as_const). A reference to an element is valid until
+// the object is copied, its size changes, or an element of the same block is changed.
 //
 // Thread-safe as a vector is: several threads may read one object and copies of it. While a thread
-// changes an object, no other thread may read or copy this object. One rule is added: do not change
-// a block while another thread destroys or changes a copy that shares the block, unless Renew was
-// called for the block before.
+// changes an object, no other thread may read or copy this object. One rule is added: while a
+// thread destroys or changes a copy that shares a block, no other thread may change the block.
+// After Renew of the block, this is allowed.
 //
 // Indexes are not checked.
 #pragma once
@@ -89,9 +89,9 @@ class SharedBlocks {
     }
     size_ = size;
   }
-  /// Gives this sequence a new copy of the element's block, even if nobody shares the block. Renew,
-  /// and later changes of the block, are safe while other threads destroy their copies. Call
-  /// Renew again after this sequence was copied.
+  /// Gives this sequence a new copy of the element's block, even if nobody shares the block. After
+  /// that, this sequence may change the block while other threads destroy or change their copies.
+  /// Call Renew again after this sequence was copied.
   void Renew(std::size_t at) {
     auto& block = blocks_[at / kBlock];
     block = std::make_shared<Block>(*block);

@@ -1,28 +1,29 @@
 // StateLock: remembers a node's session on disk, and proves that the node's earlier process is
 // dead.
 //
-// The lock is a file in the state directory. This object holds an exclusive flock on this file as
-// long as it exists. The file contains the session, the boot id, and the file's own device and
-// inode, with a checksum. The file is created once and then overwritten in place; it is never
-// renamed or deleted. The node destroys this object, which releases the lock, only after every
-// shard has stopped and every callback has returned.
+// This object has a file in the state directory, and holds an exclusive flock on it. The file
+// contains the session, the boot id, and the file's own device and inode, with a checksum. The file
+// is created once and then overwritten in place; it is never renamed or deleted. The destructor
+// releases the lock. The node destroys this object only after every shard has stopped and every
+// callback has returned.
 //
 // Suppose that a new process of the same node id gets the lock on the same boot, and everything in
-// the file matches. Then the earlier process is dead, also if both run in containers. If anything
-// does not match, nothing is proven, and the new process waits until the old lease has run out. For
-// example, nothing is proven if the file was renamed or copied. On a file system whose locks are no
-// proof (see FileSystem), nothing is proven either, unless the operator trusts the file system
-// (LockTrust). Process ids are not compared, because they prove no death.
+// the file matches. Then the earlier process is dead, also if both run in containers. Process ids
+// are not compared, because they prove no death. In these cases nothing is proven, and the new
+// process waits until the old lease has run out:
+//   - Something in the file does not match, for example because the file was copied or renamed.
+//   - Locks on the file system are no proof (FileSystem), and the operator does not say that they
+//     are (LockTrust).
 //
-// A child made by fork() shares the lock, which is free only when all processes that share it have
-// closed the file or called exec. So a child that lives on delays a restart, but never makes a
+// A child made by fork() shares the lock. The lock is free only when all processes that share it
+// have closed the file or called exec. So a child that lives on delays a restart, but never makes a
 // wrong proof.
 //
 // Guards (runtime/guard) take a shared lock, for the time of a read. If guards hold the lock when a
-// node starts, the node waits for them, up to kWaitForGuards. If a guard still holds its lock after
-// that, the node starts all the same, without the lock. Each later record tries again to get the
-// exclusive lock. The first record that gets it also writes what the earlier ones could not write.
-// Until then a restart has no proof.
+// node starts, the node waits for them, up to kWaitForGuards. After that time the node starts all
+// the same, without the lock. Each later record tries again to get the exclusive lock. The first
+// record that gets the lock also writes what earlier records could not write. Until then a restart
+// has no proof.
 //
 // Not thread-safe. A write blocks while the disk stands still: see StateWriter.
 #pragma once
@@ -41,14 +42,14 @@
 namespace baton::runtime {
 
 /// No etcd reaches this revision: at a million commits a second it would take 31,000 years. A
-/// recovery believes no higher revision in a file, and takes none from an operator.
+/// recovery accepts no higher revision, neither from a file nor from an operator.
 inline constexpr Revision kHighestRevision{1'000'000'000'000'000'000};
 
 struct StateLockOptions {
   LockTrust trust = LockTrust::kKnownFileSystems;
   bool guarded = false;  ///< guards may end the node's sessions once its process is dead
-  /// The program promises to close no descriptors that it did not open. So the lock lasts on
-  /// overlayfs, too, and guards may act there.
+  /// The program promises to close no descriptors that it did not open. Then guards may act even on
+  /// overlayfs, where the lock ends if the program closes the lock's descriptor.
   bool keeps_descriptors = false;
 };
 
@@ -56,22 +57,22 @@ struct StateLockFound {
   /// The last sessions of earlier processes, at most two, if these processes are proven dead.
   std::vector<SessionId> proven_dead;
   /// The sessions of `proven_dead` on whose leaderships surely no other process acts. Empty if an
-  /// early version wrote the file, because then the file does not say it.
+  /// early version wrote the file, because such a file does not say this.
   std::vector<SessionId> stopped_sessions;
-  /// The highest revision that a commit of an earlier process of this node had, also if no death is
+  /// The highest revision that a commit of an earlier process of this node had, even if no death is
   /// proven; 0: unknown.
   Revision highest_committed;
   /// Why no death is proven, as one line for the log. Empty: the death is proven, or the earlier
   /// process left in order.
   std::string no_proof;
   /// Why guards don't act although StateLockOptions::guarded is set, as one line for the log.
-  /// Empty: they act, or `guarded` is not set, or `never_proof` says why they don't.
+  /// Empty: they act, `guarded` is not set, or `never_proof` says why they don't act.
   std::string no_guard;
   /// Why locks in the directory never prove a death, as one line for the log. Empty: they may.
   std::string never_proof;
-  /// The random number of the directory (directory_id.h); 0: no number could be kept.
+  /// The random number of the directory (directory_id.h); 0: no number could be read or kept.
   std::uint64_t directory = 0;
-  /// Says what is wrong with that number, as one line for the log. Empty: all is well.
+  /// Says what is wrong with `directory`, as one line for the log. Empty: all is well.
   std::string directory_problem;
 };
 
@@ -95,25 +96,25 @@ class StateLock final : public StateRecord {
   };
   /// Reads the file in `directory`, for any node of `group`. Changes nothing; holds a shared lock
   /// during the read. The file may belong to any user. kFailedPrecondition: a living process holds
-  /// the lock. kNotFound: there is no file. kInvalidArgument: the file can't be opened or locked,
-  /// is a symbolic link or not a regular file, can be written by everybody, is damaged, belongs to
-  /// another group, or has no revision, or one above kHighestRevision.
+  /// the lock. kNotFound: there is no file. kInvalidArgument: any other fault. The file can't be
+  /// opened or locked, is a symbolic link or not a regular file, everybody may write to it, it is
+  /// damaged, it belongs to another group, or its revision is 0 or above kHighestRevision.
   static Result<Note> NoteIn(const std::string& directory, const std::string& group);
   /// Releases the lock. Leaves the file as it is.
   ~StateLock() override;
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
-  /// The things that Take found. Read them before the first record: if Take did not get the lock, a
+  /// The findings of Take. Read them before the first record: if Take did not get the lock, a
   /// record may change them.
   const StateLockFound& found() const { return found_; }
-  /// Writes the session into the file (StateRecord). Ignores session 0, without an error, if this
-  /// process has recorded no session yet, or has recorded session 0 last. So an earlier process's
-  /// session stays in the file. kUnavailable: the file can't be written, another process still
-  /// holds the lock, or the program has closed the descriptor.
+  /// Writes the session into the file (StateRecord). Session 0 is ignored, without an error, if
+  /// this process has recorded no session yet, or has recorded session 0 last. So an earlier
+  /// process's session stays in the file. kUnavailable: the file can't be written, another process
+  /// still holds the lock, or the program has closed the descriptor.
   Status RecordSession(const RecordedSession& session) override;
   /// Writes the revision, if it is greater than the recorded one. Also writes what an earlier call
-  /// of RecordHighest or RecordSession could not write. The same errors.
+  /// of RecordHighest or RecordSession could not write. Errors: as RecordSession.
   Status RecordHighest(Revision revision) override;
 
  private:

@@ -1,7 +1,7 @@
 // StateRecord: what the engine stores for a later process of the same node, and for a guard.
 //
-// In production it is a StateLock, a locked file in the state directory, behind a StateWriter. The
-// simulator keeps the record in memory. Not thread-safe.
+// In production this is a StateLock (a locked file in the state directory) behind a StateWriter.
+// The simulator keeps the record in memory. Not thread-safe.
 #pragma once
 
 #include "baton/result.h"
@@ -18,11 +18,11 @@ struct RecordedSession {
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Stores the session; it replaces the stored session. The engine calls RecordSession before it
-  /// puts the session's member key, and with session 0 when the node has left and leaves no lease.
-  /// OK: no failure is known, but the write may still be to come (StateWriter). kUnavailable: this
-  /// or an earlier record is not written. That is safe, so the engine goes on: a later process then
-  /// has no proof, and waits for the lease.
+  /// Stores the session in place of the stored one. The engine calls RecordSession before it puts
+  /// the session's member key. It calls RecordSession with session 0 when the node has left and
+  /// leaves no lease. OK: no failure is known, but the write may still be to come (StateWriter).
+  /// kUnavailable: this or an earlier record is not written. Then a later process has no proof, and
+  /// waits for the lease. That is safe, so the engine goes on.
   virtual Status RecordSession(const RecordedSession& session) = 0;
   /// Stores the highest revision that a commit of this node had, if the stored one is lower. Also
   /// writes what an earlier call could not write. kUnavailable: as for RecordSession.

@@ -1,9 +1,8 @@
 // The assignment that a status shows: whose shards are whose, and how many each member should lead.
 //
-// The loop keeps the assignment's input up to date, and reads only what has changed
-// (AssignmentBoard). It computes no targets, because that takes O(shards). The first thread that
-// asks a StatusAssignment for a target computes all targets of that assignment, once. Planner plans
-// moves from a StatusAssignment.
+// AssignmentBoard keeps the assignment's input up to date on the loop. It computes no targets,
+// because that takes O(shards). The first thread that asks a StatusAssignment for a target computes
+// all its targets, once. Planner plans moves from a StatusAssignment.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace baton::runtime {
 
-/// An assignment at one time: its input, and the targets that follow. Thread-safe.
+/// An assignment at one time: its input, and the targets of its members. Thread-safe.
 class StatusAssignment {
  public:
   /// REQUIRES (not checked): `pools` and `shards` name members by their places in `members`.
@@ -34,12 +33,11 @@ class StatusAssignment {
   /// AssignmentBoard share each block in which no shard changed.
   const SharedBlocks<core::ShardOfAssignment>& shards() const { return shards_; }
   /// Returns the assignment in the form that core::PlanAll reads. `changes_at`, `owners_awaited`
-  /// and `to_take_back` keep their defaults. Each call builds the result again, which takes
-  /// O(shards).
+  /// and `to_take_back` keep their defaults. Each call takes O(shards).
   core::AssignmentOfView Whole() const;
   /// How many shards the member should lead; 0 if the member does not take part. The first call
-  /// computes the targets of all members, which takes O(shards). Calls of other threads wait for
-  /// that.
+  /// computes the targets of all members, which takes O(shards). Calls of other threads wait until
+  /// the first call is done.
   std::uint32_t TargetOf(const NodeId& node) const;
 
  private:
@@ -54,20 +52,23 @@ class StatusAssignment {
 class AssignmentBoard {
  public:
   /// The next Of reads this shard from the view again. Call Mark for each shard whose ShardStatus
-  /// may have changed. Does nothing before the first Of, which reads all shards. REQUIRES (not
-  /// checked): the view has this shard.
+  /// may have changed. Mark does nothing before the first Of, because that call reads all shards.
+  /// REQUIRES (not checked): the view has this shard.
   void Mark(ShardId shard);
   /// The next Of reads the members from the view again. Call MarkMembers when the view's members,
   /// policies or config have changed.
   void MarkMembers() { members_marked_ = true; }
 
-  /// Returns the assignment of the view at `now`. Returns the same object as the last call if the
-  /// assignment has not changed. Also reads again what changes only because time passes. Takes
-  /// O(members + marked shards). If the members are read again, also takes what
-  /// core::AssignmentMembersFrom takes. If it returns other members than before, Of reads all
-  /// shards. `settle`: see core::AssignmentFrom. REQUIRES (not checked): all calls pass the same
-  /// `view` and `settle`, and the shard count stays that of the first call. The view is complete:
-  /// in an incomplete view, an unknown shard looks like a shard that nobody leads.
+  /// Returns the assignment of the view at `now`: the same object as the last call if the
+  /// assignment has not changed. Reads marked shards and members again, and those that change only
+  /// because time passes. `settle`: see core::AssignmentFrom.
+  ///
+  /// Takes O(members + marked shards). If the members are read again, adds the time of
+  /// core::AssignmentMembersFrom. If that returns other members than before, reads all shards.
+  ///
+  /// REQUIRES (not checked): all calls pass the same `view` and `settle`; the shard count never
+  /// changes; the view is complete. In an incomplete view, an unknown shard looks like a shard that
+  /// nobody leads.
   std::shared_ptr<const StatusAssignment> Of(const core::View& view, Duration settle,
                                              TimePoint now);
 

@@ -2,9 +2,9 @@
 // renders only the shards that changed since the last status. The two statuses share each block of
 // shards (SharedBlocks) in which no shard changed.
 //
-// Until the first call of Shards, which renders all shards, the board keeps no shards. Call
-// Note(view, changes) after each change of the view. Call Note(shard) if ShardOf (node_status.h)
-// shows the shard differently now, although the view has not changed.
+// The first call of Shards renders all shards. Call Note(view, changes) after each change of the
+// view. Call Note(shard) if ShardOf (node_status.h) gives another result now, although the view has
+// not changed.
 //
 // For the loop alone; other threads may read what Shards returned. REQUIRES: all calls pass the
 // same view.
@@ -26,12 +26,12 @@
 
 namespace baton::runtime {
 
-/// Makes all shards with equal standbys share one list, also shards of different statuses.
+/// Lets all shards with equal standbys share one list, also shards of different statuses.
 class SharedStandbys {
  public:
   using List = std::shared_ptr<const std::vector<StandbyStatus>>;
-  /// Returns the list that all shards with this content share: `list` itself if the content is new.
-  /// Null stays null.
+  /// Returns the list that all shards with this content share. If the content is new, returns
+  /// `list` itself. If `list` is null, returns null.
   List Shared(List list);
   /// Call Sweep after each status. Now and then it forgets the lists that no shard has any more.
   void Sweep();
@@ -46,14 +46,14 @@ class SharedStandbys {
 
 class StatusBoard {
  public:
-  /// The view has changed as `changes` says. Call Note after each change of the view.
+  /// The view has changed as `changes` says.
   void Note(const core::View& view, const core::ViewChanges& changes);
   /// The shard changed for a reason that the view does not show. Does nothing before the first call
   /// of Shards. REQUIRES (not checked): the group has this shard.
   void Note(ShardId shard);
 
-  /// Returns all shards, by number. Calls `look` to render each shard that changed, as of `now`;
-  /// `look` must not call this object. This object itself sets ShardStatus::nobody_may_lead.
+  /// Returns all shards, by number. Calls `look` to render each shard that changed, as of `now`.
+  /// Sets ShardStatus::nobody_may_lead itself. REQUIRES: `look` does not call this object.
   SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   // As of the last call of Shards; 0 or empty before the first call.
@@ -67,11 +67,12 @@ class StatusBoard {
   std::uint32_t led_against_rules() const { return led_against_rules_; }
   /// How many shards had ShardStatus::without_ready_standby.
   std::uint32_t without_ready_standby() const { return without_ready_standby_; }
-  /// Since when every call of Shards has found such a shard: the `now` of the first such call.
-  /// TimePoint::max(): the last call found no such shard, or there was no call yet.
+  /// Since when every call of Shards has found a shard without_ready_standby: the `now` of the
+  /// first of these calls. TimePoint::max(): the last call found no such shard, or there was no
+  /// call yet.
   TimePoint without_ready_standby_since() const { return without_ready_standby_since_; }
-  /// How many of the shards that `node` leads were suspended. A node knows this only of its own
-  /// shards, so the answer is 0 if `node` is another process's node.
+  /// How many of the shards that `node` leads were suspended. A process knows this only of its own
+  /// node: 0 for other nodes.
   std::uint32_t SuspendedBy(const NodeId& node) const;
   /// As AssignmentBoard::Of, with the same requirements. REQUIRES (checked): Shards was called
   /// before.

@@ -18,7 +18,7 @@ namespace baton::runtime {
 /// one object.
 struct RouteNode {
   NodeId node;
-  std::string address;  ///< its service address
+  std::string address;  ///< the node's service address
 };
 
 /// A node that stands by for a shard.
@@ -28,9 +28,10 @@ struct ViewStandby {
   friend bool operator==(const ViewStandby&, const ViewStandby&) = default;
 };
 
-/// A shard's route as one view has it. Servers keep and send these. A Router turns the routes that
-/// it receives into Route (baton/routes.h). Several threads may use the nodes of a ViewRoute: when
-/// a member's address changes, later routes get another RouteNode, and the old one stays as it is.
+/// A shard's route as one view has it. Servers keep and send these routes. A Router turns the
+/// routes that it receives into Route (baton/routes.h). Several threads may use the nodes of a
+/// ViewRoute: when a member's address changes, later routes get another RouteNode, and the old
+/// RouteNode never changes.
 struct ViewRoute {
   ShardId shard;
   std::shared_ptr<const RouteNode> leader;  ///< null: nobody leads
@@ -38,20 +39,20 @@ struct ViewRoute {
   ShardState state = ShardState::kLeaderless;
   /// The etcd revision from which the route is known. It never decreases. In every view, a change
   /// made at revision r gives the route a revision of at least r. So a caller that knows all routes
-  /// up to revision r needs to ask only for routes with greater revisions. But a leader can enter
-  /// and leave the states activating and suspended without a new revision.
+  /// up to revision r needs only routes with greater revisions. But a leader can enter and leave
+  /// the states activating and suspended without a new revision.
   Revision revision;
-  /// The nodes that stand by, the first to take over first. Null: no node stands by.
+  /// The nodes that stand by, in the order in which they would take over. Null: no node stands by.
   std::shared_ptr<const std::vector<ViewStandby>> standbys{};
 };
 
-/// Describes the group and the server of its routes. Only `incarnation` can change.
+/// Describes the group, and the server of its routes. Only `incarnation` can change.
 struct RouteGroup {
   std::string group;
   std::string server;  ///< the name of the node or relay
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint64_t incarnation = 0;  ///< revisions compare only within one: StoreIncarnationOf
+  std::uint64_t incarnation = 0;  ///< compare revisions only within one: StoreIncarnationOf
 };
 
 struct RouteBatch {
@@ -62,14 +63,14 @@ struct RouteBatch {
   Duration stale_after{};  ///< if the proof is older than this, the view counts as stale
 };
 
-/// Observes a view's routes. The node calls the methods on its loop, in order, so they must be
+/// Observes a view's routes. The node calls the methods on its loop, in order. So they must be
 /// quick, and must not throw. RouteFeed says when a batch comes, and which routes the batch has.
 class BATON_EXPORT RouteObserver {
  public:
   virtual ~RouteObserver() = default;
   virtual void OnRoutes(const RouteBatch& batch) = 0;
   /// No batch follows, because the node or relay stops or has halted. Called at most once. If the
-  /// node had stopped before AddRouteObserver, called on the thread that called AddRouteObserver.
+  /// node had stopped before AddRouteObserver, the call comes on the caller's thread.
   virtual void OnRoutesEnded(const Error& why) = 0;
 };
 

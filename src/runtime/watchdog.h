@@ -1,9 +1,9 @@
 // Watchdog: notices if the application in this process gives no sign of life any more.
 //
 // If no sign comes within the bound, Leads() turns false at once. This needs no turn of the loop,
-// because LeadershipTable compares the time itself. A moment later the loop calls Look, which calls
-// `changed` with false. That ends the session. When the next sign comes, `changed` is called with
-// true, and the node begins another session. But if a sign comes before that call of Look, the
+// because LeadershipTable compares the time itself. A moment later the loop calls Look, and Look
+// calls `changed` with false. That ends the session. When the next sign comes, `changed` is called
+// with true, and the node begins another session. But if a sign comes before that call of Look, the
 // session goes on: Leads() turns true again, with the same terms, and `changed` is not called.
 #pragma once
 
@@ -28,12 +28,12 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   Watchdog(Duration bound, const Clock& clock, Executor& executor, LeadershipTable& table,
            std::function<void(bool alive)> changed);
 
-  /// Begins to watch. The first sign must come within the bound from now, and each further sign
-  /// within the bound from the one before. A second call, and a call after End, do nothing. Called
-  /// on the loop.
+  /// Begins to watch. The first sign must come within the bound from now. Each further sign must
+  /// come within the bound after the sign before. A second call does nothing, and so does a call
+  /// after End. Call Begin on the loop.
   void Begin();
-  /// A sign of life. Any thread, lock-free. If NoteAlive returns true, the caller must post a call
-  /// of Look to the loop. Before Begin, NoteAlive does nothing and returns false.
+  /// A sign of life. Any thread, lock-free. True: the caller must post a call of Look to the loop.
+  /// Before Begin, NoteAlive does nothing and returns false.
   [[nodiscard]] bool NoteAlive() noexcept {
     if (!begun_.load()) return false;
     table_.ProlongAliveUntil(clock_.Now() + bound_);
@@ -41,15 +41,16 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   }
   /// Ends the watch for ever: no sign is expected from now on. Any thread; waits for a short lock.
   /// A second call changes nothing. If the bound has passed before the call, `changed` may still be
-  /// called, and Leads() may turn true again until the loop has ended the session.
+  /// called. Then Leads() may turn true again until the loop has ended the session.
   void End() noexcept;
   /// Makes a watchdog that uses the real clock, and passes each change to `engine`
   /// (core::ApplicationChanged). Does not keep the engine alive. Returns null if the bound is 0.
-  /// REQUIRES: as for the constructor, but the bound may be 0.
+  /// Otherwise REQUIRES the same as the constructor.
   static std::shared_ptr<Watchdog> Of(const std::shared_ptr<Engine>& engine, Duration bound,
                                       Executor& executor, LeadershipTable& table);
   /// Checks whether the bound has passed, and calls `changed` if the answer is new. While signs
-  /// come in time, Look calls itself again when the bound can next pass. Called on the loop.
+  /// come in time, Look schedules its next call for the time when the bound can next pass. Call
+  /// Look on the loop.
   void Look();
 
  private:

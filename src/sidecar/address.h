@@ -1,5 +1,5 @@
 // The address that a sidecar listens on: a unix socket or a loopback port, so that no other host
-// can reach it. Pure; any thread.
+// can reach the sidecar. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Address {
 };
 
 /// Reads "unix:/path" (also as "unix:///path"), "127.0.0.1:port" (any 127.x.y.z) or "[::1]:port".
-/// Port 0 picks a port. kInvalidArgument: the text has another form, the path has more than
+/// Port 0 picks a free port. kInvalidArgument: the text has another form, the path has more than
 /// kLongestSocketPath bytes, or the host is a name or not loopback. The message has the text, says
 /// what was expected, and names no flag.
 Result<Address> ParseAddress(std::string_view text);

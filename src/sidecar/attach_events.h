@@ -11,7 +11,7 @@ namespace baton::sidecar {
 /// and kResumed. Only events that must be answered have an operation.
 bool IsAnswered(core::CallbackKind kind);
 
-/// Returns the callback's event. An event about standing by has no term and no reason.
+/// Returns the callback's event. An event of a standby callback has no term and no reason.
 v1::AttachEvent EventOf(const core::RunCallback& callback);
 /// Returns an event that has neither a reason nor an operation.
 v1::AttachEvent EventOf(v1::AttachEvent::Kind kind, ShardId shard, Term term);

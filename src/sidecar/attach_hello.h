@@ -15,13 +15,13 @@ namespace baton::sidecar {
 inline constexpr std::uint32_t kProtocol = 1;
 
 /// Returns why a node of `group` refuses the hello because of its content. nullopt: nothing is
-/// wrong with the content. `now`: the node's CLOCK_BOOTTIME. The refusals:
+/// wrong with the content. `now`: the node's CLOCK_BOOTTIME. An empty group and a time of 0 are not
+/// checked. The refusals:
 ///   - kOtherGroup: the hello names another group.
-///   - kUnavailable: its time is more than 5 s and at most 2 minutes before `now`, so it may have
-///     come late.
-///   - kMalformed: its time is negative, after `now`, or more than 2 minutes before `now`; its
-///     protocol is not kProtocol; its client has more than 256 bytes; or its token has more than
-///     64.
+///   - kUnavailable: the time is more than 5 s and at most 2 minutes before `now` (a late hello).
+///   - kMalformed: the time is negative, after `now`, or more than 2 minutes before `now`; the
+///     protocol is not kProtocol; the client has more than 256 bytes; or the token has more than 64
+///     bytes.
 std::optional<Refusal> CheckHello(const v1::AttachHello& hello, const std::string& group,
                                   TimePoint now);
 

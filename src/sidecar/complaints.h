@@ -17,11 +17,11 @@ namespace baton::sidecar {
 
 class Complaints {
  public:
-  /// Logs `what` and the caller's name, unless `what` was logged for any caller less than a minute
-  /// ago.
+  /// Logs `what` and the caller's name, but not if `what` was logged less than a minute ago, for
+  /// any caller. REQUIRES: `what` is one of few texts, because each text is kept for ever.
   void Say(const char* what, const access::Caller& caller);
-  /// Adds 1 to denied(), because a caller lacks the role kLead or is not known to have it. Logs
-  /// this with Say.
+  /// Call it if a caller lacks the role kLead, or is not known to have it. Adds 1 to denied(), and
+  /// calls Say.
   void SayDenied(const access::Caller& caller);
   /// How many calls of SayDenied there were.
   std::uint64_t denied() const { return denied_; }

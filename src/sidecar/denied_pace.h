@@ -1,6 +1,6 @@
-// DeniedPace: decides which callers without the role kLead learn why they may not attach. Each such
-// answer needs a gRPC server of its own. Connections that get no answer are closed at once. So a
-// user who connects again and again leaves the server's thread to others.
+// DeniedPace: decides which callers without the role kLead get an answer that says why they may not
+// attach. Each such answer needs a gRPC server of its own. Connections that get no answer are
+// closed at once. So a user who connects again and again does not keep the server's thread busy.
 //
 // Pure: `now` is an argument, and must not go back. Not thread-safe.
 #pragma once
@@ -14,7 +14,7 @@ namespace baton::sidecar {
 
 class DeniedPace {
  public:
-  /// How many connections of one user, and of all users together, get an answer in a second.
+  /// How many connections get an answer in a second: of one user, and of all users together.
   static constexpr int kOfOne = 4;
   static constexpr int kOfAll = 16;
 

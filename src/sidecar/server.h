@@ -2,11 +2,12 @@
 //
 // It accepts connections itself, and asks the kernel for the user at the other end. A caller needs
 // the role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream
-// is known for certain. On the unix socket the process is known, too, if the kernel can name it
-// (see PeerProcess) and the hello has its process id. Then the application becomes absent as soon
-// as its process ends. TCP has no proof of this kind. A port may have TLS; then the client's
-// certificate may also give the role. One thread waits for connections, ends of processes and
-// deadlines.
+// is known for certain. One thread waits for connections, ends of processes and deadlines.
+//
+// On the unix socket the process is known, too, if the kernel can name it (see PeerProcess) and the
+// hello has its process id. Then the application becomes absent as soon as its process ends. TCP
+// has no proof of this kind. A port may have TLS; then the client's certificate may also give the
+// role.
 //
 // Call methods from one thread at a time, except attachment() and bounds().
 #pragma once
@@ -43,8 +44,8 @@ inline constexpr std::size_t kMaxConnections = 16;
 /// How many of these connections may have callers who are not known to have the role kLead. Such a
 /// caller may still get the role: by a certificate, or by a group that the host's user database
 /// names later. Otherwise the caller's stream gets an error that says why. If the user is known to
-/// lack the role and no certificate can help, DeniedPace bounds the connections of each second;
-/// more of them are closed at once.
+/// lack the role and no certificate can help, DeniedPace also bounds such connections in each
+/// second; more of them are closed at once.
 inline constexpr std::size_t kMaxDenied = 4;
 
 /// TLS of a port. A connection's handshake uses the texts that `identity` has when the connection
@@ -53,22 +54,22 @@ struct PortTls {
   std::shared_ptr<const ServerIdentity> identity = {};  ///< null: no TLS
   /// About how long a connection lasts; 0: no bound. After that time its stream may go on for the
   /// same time again, at most for 30 s. Then the stream ends, and the application attaches again.
-  /// REQUIRES: at most 24 days; not checked.
+  /// REQUIRES (not checked): at most 24 days.
   std::chrono::milliseconds max_age{0};
 };
 
 class Server {
  public:
-  /// Does not listen yet. A unix socket ignores `tls`. `budget`, if not null, bounds what callers
-  /// send to a port. It counts connections whose user is not known to have the role kLead when the
-  /// connection is accepted. It stops counting a connection when a stream begins whose caller has
-  /// the role. On a unix socket it counts nothing. REQUIRES: `access` is not null.
+  /// Does not listen yet. A unix socket ignores `tls` and `budget`. If `budget` is not null, it
+  /// bounds what callers send to a port. The budget counts a connection whose user is not known to
+  /// have the role kLead when the connection is accepted, until a stream begins whose caller has
+  /// the role. REQUIRES: `access` is not null.
   Server(AttachmentOptions options, std::shared_ptr<const access::Access> access, PortTls tls = {},
          std::shared_ptr<ReceiveBudget> budget = nullptr);
   /// Listens, and returns at once. Replaces a socket file that nobody listens on; the new file has
-  /// mode 600. Start the node before Listen. If another process runs this node, then the start
-  /// fails, and Listen does not touch the socket of that process. kUnavailable: the server can't
-  /// listen on the address, for example because another process does; the message says why. Throws
+  /// mode 600. Start the node before Listen. If another process holds the node's state directory,
+  /// the start fails, and that process keeps its socket. kUnavailable: the server can't listen on
+  /// the address, for example because another process does; the message says why. Throws
   /// std::system_error if the host has no thread left. REQUIRES: called only once, even if it
   /// fails.
   Status Listen(const Address& address);
@@ -83,13 +84,13 @@ class Server {
   SidecarBounds bounds() const;
   /// The address for clients, with the real port. REQUIRES: Listen has succeeded.
   std::string address() const { return FormatAddress(address_); }
-  /// Calls `start`, which starts a child of this process and returns its id, or 0 if this failed.
-  /// After that the child's death can be proven even if the kernel can't name the process of a
-  /// connection (see PeerProcess). On such a kernel, if a connection to the unix socket comes
-  /// before `start` has returned, the server's thread waits for `start`. REQUIRES: called at most
-  /// once; the child is not reaped before `start` has returned.
+  /// Calls `start`, which starts a child of this process and returns its id, or 0 if the start
+  /// failed. After that the child's death can be proven even if the kernel can't name the process
+  /// of a connection (see PeerProcess). On such a kernel, if a connection to the unix socket comes
+  /// while `start` runs, the server's thread waits for `start`. REQUIRES: called at most once; the
+  /// child is not reaped before `start` has returned.
   void StartChild(const std::function<pid_t()>& start);
-  /// Ends every stream, waits until the streams have ended, closes all connections, and removes the
+  /// Ends every stream, waits until all streams have ended, closes all connections, and removes the
   /// socket file. No application can attach later. Later calls do nothing. If Listen did not
   /// succeed, attachment() is not ended.
   void Stop();
@@ -97,7 +98,7 @@ class Server {
  private:
   struct Connection {
     std::shared_ptr<const PeerProcess> peer;
-    /// Whether its caller is known to have the role kLead. The service and the budget share this.
+    /// Whether the caller is known to have the role kLead. The service and the budget share this.
     std::shared_ptr<std::atomic<bool>> may_attach;
     bool denied = false;  ///< its caller is counted as one without the role
     std::unique_ptr<Service> service;

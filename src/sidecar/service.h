@@ -1,6 +1,6 @@
 // SidecarService: an Attachment's streams over gRPC.
 //
-// Each connection has a service of its own. So the user of a stream is known for certain. On a unix
+// Each connection has a service of its own, so the user of a stream is known for certain. On a unix
 // socket the process is known, too, if the kernel can name it. gRPC's own name for a peer is not
 // enough, because that name may belong to a connection that is closed. The client's certificate is
 // known when a stream begins.
@@ -31,18 +31,18 @@ class Service final
   struct Peer {
     std::shared_ptr<const PeerProcess> process;  ///< null: its death can't be proven
     access::Caller caller;                       ///< without a certificate, which Attach adds
-    /// Counts and logs callers that lack the role, once for each stream. Null: this connection is
-    /// counted already.
+    /// Counts and logs callers that lack the role kLead, once for each stream. Null: the connection
+    /// is counted already, so its streams are not.
     std::shared_ptr<Complaints> complaints;
-    /// Called when the caller of a stream has the role, before it attaches. May be empty. REQUIRES:
-    /// any thread may call it, and call it again for each stream; it doesn't wait.
+    /// Called for each stream whose caller has the role kLead, before the caller attaches. May be
+    /// empty. REQUIRES: any thread may call it, also several times; it doesn't wait.
     std::function<void()> may_attach;
   };
 
   /// A caller may attach if it has the role kLead when its first message arrives. A token gives no
   /// role here. Other callers get PERMISSION_DENIED, or UNAVAILABLE if the user or its groups are
-  /// not known yet. A stream that breaks the rules of sidecar.proto ends with INVALID_ARGUMENT.
-  /// Each kind of refusal by the Attachment has its status: INVALID_ARGUMENT (kMalformed),
+  /// not known yet. A stream that breaks the rules of sidecar.proto ends with INVALID_ARGUMENT. If
+  /// the Attachment refuses, the status depends on Refusal::Kind: INVALID_ARGUMENT (kMalformed),
   /// NOT_FOUND (kOtherGroup), ALREADY_EXISTS (kTaken), UNAVAILABLE (kUnavailable),
   /// RESOURCE_EXHAUSTED (kExhausted). A stream that the client closes ends with OK. REQUIRES: this
   /// service outlives the server that it is registered with; `attachment` and `access` are not

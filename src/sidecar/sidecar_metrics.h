@@ -1,4 +1,4 @@
-// The Prometheus metrics of a sidecar: how often each limit was reached.
+// The Prometheus metrics of a sidecar: how often each limit was reached (SidecarBounds).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace baton::sidecar {
 
-/// `group`: the label of the metrics. Any thread may read them. REQUIRES: `server` outlives them.
+/// `group`: the label of the metrics. Any thread. REQUIRES: `server` outlives the result.
 std::shared_ptr<prometheus::Collectable> MakeSidecarMetrics(std::string group,
                                                             const Server& server);
 

@@ -5,14 +5,15 @@
 //
 // An application that attaches again is sent the events that it has not answered. An earlier event
 // that is sent again must not undo a newer event. So a newer event of the shard makes some earlier
-// events obsolete, which are not sent again:
+// events obsolete, and these are not sent again:
 //   - STANDBY_ENDED, ACQUIRED and LOST make the shard's STANDBY obsolete.
 //   - STANDBY makes the shard's earlier STANDBY obsolete.
 //   - STANDBY_ENDED makes the shard's earlier STANDBY_ENDED obsolete.
 //   - ACQUIRED makes the shard's STANDBY_ENDED obsolete, too. Otherwise the application would drop
 //     the state of a shard that it leads.
-// A STANDBY_ENDED before a newer STANDBY becomes obsolete only when the application has answered
-// that STANDBY: see Attachment.
+//
+// If a STANDBY comes after a STANDBY_ENDED, the STANDBY_ENDED becomes obsolete only when the
+// application has answered the STANDBY: see Attachment.
 //
 // Not thread-safe: an Attachment uses it with its lock held.
 #pragma once
@@ -31,13 +32,13 @@ class StandingBy {
  public:
   /// The application is sent the event of this callback. Returns the operations of the shard's
   /// earlier events that are obsolete now; some may have been answered. REQUIRES: each callback
-  /// that the application is sent is passed here, in the same order.
+  /// that the application is sent is passed to Note, in the same order.
   std::vector<std::uint64_t> Note(const core::RunCallback& callback);
   /// Returns the shard of the standby that the STANDBY with this operation began. nullopt: this
   /// standby has ended, or there was no such STANDBY.
   std::optional<ShardId> ShardOf(std::uint64_t operation) const;
-  /// Returns the operation of the STANDBY by which the application stands by for the shard. 0: it
-  /// does not stand by.
+  /// Returns the operation of the STANDBY that began the shard's present standby. 0: the
+  /// application does not stand by for the shard.
   std::uint64_t OperationOf(ShardId shard) const;
   /// Forgets all standbys. The next application stands by for nothing.
   void Clear();

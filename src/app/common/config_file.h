@@ -10,19 +10,20 @@
 namespace baton::app {
 
 struct ConfigValue {
-  /// The value, as on the command line. The items of a list are joined by commas. So an item that
-  /// has a comma counts as several items.
+  /// The value, as on the command line. The items of a list are joined by commas, so an item with a
+  /// comma counts as several items.
   std::string text;
   int line = 0;  ///< the line of the key, from 1
 };
 
-/// Reads the file. Returns its values by key; no values if the file is empty. kInvalidArgument, in
+/// Reads the file and returns its values by key. An empty file has no values. kInvalidArgument, in
 /// these cases:
 ///  - The file can't be read, is larger than 1 MiB, or is not one YAML document with one mapping.
 ///  - A key is not in `known`, or appears twice.
-///  - A value is neither a scalar nor a list of scalars with at least one item. Null is no scalar.
-/// The message is about the first error. It names the file, and the line if the file could be read.
-/// Any thread. Waits for the file system, and for the writer if the file is a pipe.
+///  - A value is not a scalar and not a list of one or more scalars. Null is not a scalar.
+/// The message names the file and the first error. It also names the line if the file could be
+/// read. Any thread. Waits for the file system. If the file is a pipe, also waits for its writer,
+/// without a limit.
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 

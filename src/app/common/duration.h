@@ -1,5 +1,5 @@
 // Durations as people write them: a whole number and a unit, "500ms", "10s", "1m", "2h".
-// base/duration_text.h writes them.
+// base/duration_text.h formats durations.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 namespace baton::app {
 
 /// Reads a duration. The units are "ms", "s", "m" and "h". Only "0" may stand without a unit.
-/// kInvalidArgument: the text has another form (a sign, a fraction or a space is not allowed), or
-/// the duration is above 1,000 hours. The message repeats the text and says what was expected. It
+/// Signs, fractions and spaces are not allowed. kInvalidArgument: the text has another form, or the
+/// duration is above 1,000 hours. The message repeats the text and says what was expected, but
 /// names no flag. Pure; any thread.
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
 

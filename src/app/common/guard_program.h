@@ -6,8 +6,8 @@
 namespace baton::app {
 
 /// Returns the path of baton-guard in the folder of this process's own program. If this folder has
-/// no baton-guard that can be executed, returns "baton-guard". The caller then looks for this name
-/// on PATH. Any thread.
+/// no baton-guard that can be executed, returns "baton-guard"; look for this name on PATH then. Any
+/// thread.
 std::string GuardProgram();
 
 }  // namespace baton::app

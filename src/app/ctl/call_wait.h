@@ -1,4 +1,5 @@
-// How a verb of batonctl waits for a gRPC call. Ctrl-C or SIGTERM (Interrupt) cancels the call.
+// How a verb of batonctl waits for a gRPC call. An interrupt such as Ctrl-C (Interrupt in
+// interrupt.h) cancels the call.
 #pragma once
 
 #include <chrono>
@@ -14,17 +15,18 @@
 namespace baton::app {
 
 /// Converts `deadline` to the clock of gRPC's deadlines. REQUIRES (not checked): `deadline` is not
-/// TimePoint::max(), which would overflow.
+/// TimePoint::max().
 std::chrono::system_clock::time_point SystemTime(TimePoint deadline);
 
-/// Lets one thread wait for one call with a callback. REQUIRES: this object outlives the call.
+/// Lets one thread wait for one call with a callback. REQUIRES (not checked): this object outlives
+/// the call.
 class CallCompletion {
  public:
-  /// Says that the call has ended. Call it once, in the call's callback, on gRPC's thread.
+  /// Says that the call has ended. Call Finish once, in the call's callback.
   void Finish(grpc::Status status);
-  /// Waits until Finish was called, and returns the call's status. Only the call's deadline bounds
-  /// the wait. If Interrupt happens, Wait cancels the call within 20 ms, and goes on waiting for
-  /// Finish. The status is then mostly CANCELLED.
+  /// Waits until Finish is called, and returns the call's status. Wait has no timeout of its own,
+  /// so the call needs a deadline. If Interrupt happens, Wait cancels the call within 20 ms, and
+  /// still waits for Finish. Then the status is normally CANCELLED.
   grpc::Status Wait(grpc::ClientContext* context);
 
  private:
@@ -35,7 +37,7 @@ class CallCompletion {
 };
 
 /// While this guard lives, cancels a blocking call within 20 ms after Interrupt happens. Each guard
-/// has a thread of its own. REQUIRES: `context` outlives the guard.
+/// has a thread of its own. REQUIRES (not checked): `context` outlives the guard.
 class InterruptGuard {
  public:
   explicit InterruptGuard(grpc::ClientContext& context);
@@ -50,10 +52,10 @@ class InterruptGuard {
   std::thread thread_;
 };
 
-/// Waits for 2.1 s if two things are true: `status` is the refusal of a node that does not know
-/// this user or the user's groups yet, and more than 2.1 s are left until the deadline. Returns
-/// true after this wait; then make the call once more. Otherwise, and if Interrupt happens, returns
-/// false at once.
+/// Waits for 2.1 s if two things are true: `status` says that the node does not know this user or
+/// the user's groups yet, and more than 2.1 s are left until the deadline. Returns true after this
+/// wait; then make the call once more. Returns false at once in all other cases, and if Interrupt
+/// happens.
 bool WaitedUntilKnown(const grpc::Status& status, TimePoint deadline);
 
 }  // namespace baton::app

@@ -11,10 +11,10 @@
 
 namespace baton::app {
 
-/// Makes a channel, which connects at the first call. `endpoint`: host:port, or unix:/path. Without
-/// TLS, the host localhost means 127.0.0.1. Of `tls`, only `name` and on() are used; `credentials`
-/// have the rest. If an answer has more than `longest` bytes, its
-/// call ends with RESOURCE_EXHAUSTED. Any thread.
+/// Makes a channel. It connects at the first call. `endpoint`: host:port, or unix:/path. Without
+/// TLS, the host localhost means 127.0.0.1. Uses only `name` and on() of `tls`; `credentials` have
+/// the rest. If an answer has more than `longest` bytes, the call ends with RESOURCE_EXHAUSTED. Any
+/// thread.
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& endpoint, const ClientTls& tls,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials, int longest);

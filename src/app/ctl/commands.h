@@ -12,15 +12,15 @@ namespace baton::app {
 
 struct Commands {
   CtlOptions options;
-  /// Runs the verb with `options`. Parsing sets this function. It is empty before the parsing, and
-  /// may still be empty if the parsing throws.
+  /// Runs the verb with `options`. The parsing sets this function. Before the parsing, and if the
+  /// parsing throws, the function may be empty.
   std::function<ExitCode()> run;
 };
 
 /// Adds the global flags, and all verbs except `recover` (recover_command.h), `demo` and
 /// `demo-node` (app/demo/commands.h). If a verb is unknown or missing, or a flag has an invalid
-/// value, `app.parse` throws a CLI::ParseError. REQUIRES: called once; `app` and `commands` outlive
-/// the parsing and the run.
+/// value, `app.parse` throws a CLI::ParseError. REQUIRES (not checked): called once; `app` and
+/// `commands` outlive the parsing and the run.
 void AddCommands(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

@@ -12,12 +12,12 @@ namespace baton::app {
 /// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
-  /// The verb failed, or the group is unhealthy. Also: the node refuses this caller, a relay was
-  /// asked for a change or for a plan of moves, or the verb succeeded but stdout can't be written.
+  /// The verb failed, the group is unhealthy, or the node refuses this caller. Also: a relay was
+  /// asked for a change or a plan of moves; or the verb succeeded, but stdout can't be written.
   kFailed = 1,
   kUsage = 2,  ///< a flag, a file or a value is invalid
-  /// The node can't be reached, or can't answer now. A change was not made. There is one exception:
-  /// if a long operation had begun, and then all calls failed for a minute, the operation goes on.
+  /// The node can't be reached, or can't answer now. A change was not made. One exception: if all
+  /// calls failed for a minute after a long operation had begun, the operation goes on.
   kUnreachable = 3,
   kNotFound = 4,
   kTimedOut = 5,      ///< a change may still be made, and a long operation goes on
@@ -31,8 +31,8 @@ enum class ExitCode : int {
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
 /// How to reach a node that has TLS. `ca`, `cert` and `key` are paths of PEM files, which are read
-/// before the first call. No TLS is used if all fields are empty, or if the endpoint is a unix
-/// socket. With a unix socket, the files that are named must still be valid.
+/// before the first call. TLS is not used if all fields are empty, or if the endpoint is a unix
+/// socket. The named files must be valid even for a unix socket.
 struct ClientTls {
   std::string ca = {};    ///< the nodes' authorities; empty: the system's authorities
   std::string cert = {};  ///< this user's certificate; empty: none
@@ -40,8 +40,8 @@ struct ClientTls {
   /// The name that the nodes' certificates must have. Empty: the host of the address.
   std::string name = {};
   /// The names of the group's servers, as in GroupCredentialsOptions. A server must have one of
-  /// these names in its certificate; its address does not matter. REQUIRES (CredentialsFor checks
-  /// it): `ca` is given, and `name` is not. Empty: see `name`.
+  /// these names in its certificate; its address does not matter. If `servers` is not empty, `ca`
+  /// must be given, and `name` must be empty (CredentialsFor checks this). Empty: see `name`.
   std::vector<std::string> servers = {};
 
   bool on() const {
@@ -53,20 +53,20 @@ struct ClientTls {
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   ClientTls tls = {};
-  /// The file of a token, which is sent only to `endpoint`; empty: no token. If the connection has
-  /// no TLS and `endpoint` is neither a loopback address nor a unix socket, no call is made, and
-  /// the verb returns kUsage. The same holds if ReadToken (client_files.h) refuses the file.
+  /// The file of a token, which is sent only to `endpoint`. Empty: no token. The token needs TLS,
+  /// or an `endpoint` that is a loopback address or a unix socket. Otherwise the verb makes no call
+  /// and returns kUsage. It does the same if ReadToken (client_files.h) refuses the file.
   std::string token_file = {};
   Format format = Format::kTable;
   bool color = false;
-  /// The bound of the whole command, except for the reading of files and stdin. `top`, `recover`
-  /// and `demo` ignore it. The call that asks for a change waits for kCallTimeout at most, even if
-  /// `timeout` is longer. If `timeout` is unset, the bound is:
+  /// How long the whole command may take, without the time to read files and stdin. `top`,
+  /// `recover` and `demo` ignore it. The call that asks for a change takes kCallTimeout at most,
+  /// even if `timeout` is longer. If `timeout` is unset, the limit is:
   ///  - kWorkTimeout for long operations, and for `health --wait`;
   ///  - 20 s for the doctor;
-  ///  - no bound for `events --follow`;
-  ///  - kCallTimeout for all other verbs. If a verb changes something, this is the bound of each of
-  ///    its calls (change.h).
+  ///  - none for `events --follow`;
+  ///  - kCallTimeout for all other verbs. For a verb that changes something, this is the limit of
+  ///    each of its calls (change.h).
   std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }

@@ -27,9 +27,9 @@ inline constexpr const char* kFailoverSetting = "failover";
 inline constexpr const char* kFailoverDelaySetting = "failover-delay";
 inline constexpr const char* kLockDelaySetting = "lock-delay";
 
-/// The settings that one command changes. One command can set expected_nodes, or `limits`, or any
-/// of the other three, but not settings of two of these kinds. A setting that is unset stays as it
-/// is in the group.
+/// The settings that one command changes. There are three kinds of settings: expected_nodes,
+/// `limits`, and the other three. One command can't change settings of two kinds. A setting that is
+/// unset stays as it is in the group.
 struct GroupSettings {
   std::optional<std::uint32_t> expected_nodes = {};  ///< 0 clears the setting
   LimitsChange limits = {};
@@ -41,13 +41,13 @@ struct GroupSettings {
 /// Reads words such as "failover=after" and "failover-delay=30s", or one setting and its value as
 /// two words. If there are no words, the result sets nothing. Upper and lower case differ.
 /// kInvalidArgument, with a message of one line:
-///  - A setting or value is not known or malformed, or a word has no value.
+///  - A setting is not known, a value is malformed, or a word has no value.
 ///  - A setting is given twice, or together with settings of another kind (GroupSettings).
-///  - A number of moves or nodes, a rebalance-delay or a cooldown is out of its bounds. 0 is out of
-///    bounds for max-moves. For expected-nodes, 0 clears the setting.
-///  - Another duration is above 1,000 hours.
-/// The node checks the bounds of failover-delay and lock-delay, and whether the settings make sense
-/// together.
+///  - expected-nodes, max-moves, rebalance-delay or cooldown is out of its bounds. For max-moves, 0
+///    is out of bounds. For expected-nodes, 0 clears the setting.
+///  - failover-delay or lock-delay is above 1,000 hours.
+/// The node checks the narrower bounds of failover-delay and lock-delay, and whether the settings
+/// make sense together.
 Result<GroupSettings> ParseGroupSettings(const std::vector<std::string>& words);
 
 /// Returns the settings that are set, as the words that set them: "max-moves=8 cooldown=default".

@@ -8,10 +8,10 @@
 
 namespace baton::app {
 
-/// Returns the content of the file, or of stdin if `path` is "-". Waits for the file system, and
-/// for the end of stdin or of a pipe. kInvalidArgument, with a message of one line: the file or
-/// stdin can't be read, or has more than `most` bytes; or Interrupt::Happened() is true after stdin
-/// was read. REQUIRES (not checked): `most` is a whole number of MiB.
+/// Returns the content of the file, or of stdin if `path` is "-". Waits for the file system. Waits
+/// for the end of stdin or of a pipe, without a limit. kInvalidArgument, with a message of one
+/// line: the file or stdin can't be read, or has more than `most` bytes; or Interrupt has happened
+/// once stdin was read. REQUIRES (not checked): `most` is a whole number of MiB.
 Result<std::string> ReadInputFile(const std::string& path, std::size_t most);
 
 }  // namespace baton::app

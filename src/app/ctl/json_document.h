@@ -1,6 +1,5 @@
-// Strict parsing of a JSON document that a person wrote. Errors name line and column, both from 1.
-// An object that has the same key twice is refused. (Most parsers silently keep one of the two
-// values.)
+// Parses a JSON document that a person wrote. Errors name the line, and the column in bytes, both
+// from 1.
 //
 // Pure; any thread.
 #pragma once
@@ -19,8 +18,8 @@ namespace baton::app {
 /// column 7: not JSON (syntax error)`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
-/// Returns a value as one line of JSON for a message: at most 40 bytes in whole characters, and
-/// "..." if something was cut. Returns "an object" for any object, and "an array" for any array.
+/// Returns a value as one line of JSON for a message. A long line is cut to 40 bytes and "...".
+/// Returns "an object" for any object, and "an array" for any array.
 std::string Quote(const boost::json::value& value);
 
 }  // namespace baton::app

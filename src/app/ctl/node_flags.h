@@ -18,14 +18,15 @@ struct NodeFlags {
   std::vector<std::string> removed = {};  ///< "disk"
 };
 
-/// Returns the change that the flags ask for. A name may be in `removed` twice. Does not check that
-/// the node has at most kMaxLabels labels after the change; the node does this. kInvalidArgument,
-/// with a message of one line:
+/// Returns the change that the flags ask for. A name may be in `removed` twice. The node itself
+/// checks that it has at most kMaxLabels (32) labels after the change. kInvalidArgument, with a
+/// message of one line:
 ///  - no flag is given;
-///  - a label in `labels` has no '=', or its name is twice in `labels`, or also in `removed`;
+///  - a label in `labels` has no '=';
+///  - a name is twice in `labels`, or is in both `labels` and `removed`;
 ///  - the weight is above kMaxWeight (1,000,000);
 ///  - CheckLabels forbids the labels in `labels`, for example because one is `node` or `zone`;
-///  - `removed` has more than kMaxLabels (32) names, or a name that CheckLabels forbids.
+///  - `removed` has more than kMaxLabels names, or a name that CheckLabels forbids.
 Result<NodeChange> ParseNodeFlags(const NodeFlags& flags);
 
 }  // namespace baton::app

@@ -1,7 +1,7 @@
 // batonctl's output: data to stdout, messages and progress to stderr. All functions print control
-// characters as escapes. No function reports a write that fails. If a write to stdout has failed,
-// main says at the end that the output is not complete, and returns kFailed instead of kDone. A
-// failed write to stderr is never reported. One thread.
+// characters as escapes. No function reports a failed write. If a write to stdout has failed, main
+// says at its end that the output is not complete, and returns kFailed instead of kDone. Nothing
+// reports a failed write to stderr. One thread.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 namespace baton::app {
 
 /// Prints a JSON document: as YAML if options.format is kYaml, otherwise as one line of JSON.
-/// REQUIRES: `json` is one line of JSON. (If it is not JSON, an exception is thrown with kYaml.)
+/// REQUIRES: `json` is one line of JSON. (Checked only with kYaml, which throws an exception.)
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
 /// Prints one line of data. Use PrintCells for coloured text, because PrintLine would print the
@@ -26,15 +26,16 @@ void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
 /// Prints one message line, which begins "batonctl: ".
 void Say(const std::string& line);
-/// Prints the error as a message line and returns its exit code: kInvalidArgument gives kUsage,
-/// kFailedPrecondition and kStaleTerm give kPrecondition, kUnavailable gives kUnreachable,
-/// kNotFound and kTimedOut give the exit codes of the same names, and all others give kFailed. If
-/// Interrupt has happened, prints only "interrupted" and returns kInterrupted, for every error.
+/// Prints the error as a message line, and returns its exit code. If Interrupt has happened, prints
+/// only "interrupted" and returns kInterrupted for every error. Otherwise:
+///  - kInvalidArgument gives kUsage, and kUnavailable gives kUnreachable.
+///  - kFailedPrecondition and kStaleTerm give kPrecondition.
+///  - kNotFound and kTimedOut give the exit codes of the same names. All others give kFailed.
 ExitCode Fail(const Error& error);
 
 /// Shows the progress of a long operation on stderr. On a terminal, each change rewrites one line
-/// in place. Otherwise each change is a new line. Then a change within a second after the last
-/// printed line is not printed, even if it is the last change, unless Show gets it again later.
+/// in place. Otherwise each change is a new line, and at most one line a second is printed. Changes
+/// that come earlier are left out, even the last one. (A later Show with the same text prints it.)
 class Progress {
  public:
   Progress();

@@ -9,9 +9,8 @@
 //     - shards: 7
 //       node: n3                # a pin: short for require: {node: n3}
 //
-// `rules` is required; `rules: []` says that there are no rules. All parts of a rule are optional.
-// If a rule has both `node` and `require`, a node must fit both; `require` must not have the label
-// `node` then.
+// `rules` is required; `rules: []` means no rules. All parts of a rule are optional. If a rule has
+// both `node` and `require`, a node must fit both, and `require` must not have the label `node`.
 //
 // Pure functions, except ReadPlacementFile; any thread.
 #pragma once
@@ -24,15 +23,16 @@
 
 namespace baton::app {
 
-/// Reads rules from YAML text, which may be JSON. The rules keep their order. They pass
-/// CheckPlacement, but may name shards and nodes that the group does not have. kInvalidArgument:
-/// the text has another form, or CheckPlacement refuses the rules. The message is one line. It has
-/// `name`, the line in the text, what is wrong, and in most cases what was expected.
+/// Reads rules from YAML text, which may be JSON, in the order of the text. CheckPlacement accepts
+/// the result, but the rules may name shards and nodes that the group does not have.
+/// kInvalidArgument: the text has another form, or CheckPlacement refuses the rules. The message is
+/// one line. It has `name`, the line in the text, what is wrong, and in most cases what was
+/// expected.
 Result<Placement> ParsePlacement(const std::string& name, const std::string& text);
 
-/// Reads the file ("-": stdin), and parses it. kInvalidArgument: see ParsePlacement. Or the file
-/// can't be read or has more than 1 MiB, or Interrupt::Happened() is true after stdin was read.
-/// Waits for the file system, and for the end of stdin or of a pipe.
+/// Reads the file ("-": stdin), and parses it. Waits for the file system, and for the end of stdin
+/// or of a pipe. kInvalidArgument: as ParsePlacement, and as ReadInputFile (input_file.h) with 1
+/// MiB as `most`.
 Result<Placement> ReadPlacementFile(const std::string& path);
 
 /// Returns the rules as YAML with a line feed at the end. ParsePlacement reads the same rules from
@@ -45,8 +45,8 @@ std::string PlacementJson(const Placement& placement);
 
 /// Returns each range as a text, as in a rule of the file: "0-99", "120".
 std::vector<std::string> RangeTexts(const std::vector<ShardRange>& ranges);
-/// Adds a shard to sorted ranges. REQUIRES (not checked): the shard's number is greater than those
-/// of all shards in `ranges`.
+/// Adds a shard to sorted ranges. REQUIRES (not checked): the shard's number is greater than the
+/// numbers of all shards in `ranges`.
 void AddToRanges(ShardId shard, std::vector<ShardRange>& ranges);
 
 /// A rule's shards for messages: "0-99, 120"; "all" for all shards.

@@ -1,12 +1,12 @@
 // PlacementForecast: what a group would do if it had other placement rules.
 //
-// It is computed from a node's status, with the functions that the nodes use themselves
-// (ruled_group.h), as if all moves could begin at once. So it ignores a pause of balance,
-// rebalance_delay, cooldowns, and that some nodes get no shards for a while. But a shard without a
-// live leader that nobody may claim yet stays without a leader: its record still names a leader or
-// is damaged, or the shard waits after deaths or by the failover settings. Pure; any thread.
+// Foresee computes the forecast from a node's status, with the same functions as the nodes
+// (ruled_group.h). The forecast shows the end, as if all moves could begin at once: it ignores a
+// pause of balance, rebalance_delay, cooldowns, and that some nodes get no shards for a while. But
+// a leaderless shard that nobody may claim yet stays leaderless. Such a shard waits after deaths or
+// by the failover settings, or its record is damaged or still names a leader. Pure; any thread.
 //
-// In all functions below Foresee, `placement` must be the one that Foresee got (not checked).
+// REQUIRES for all functions below Foresee (not checked): `placement` is the one that Foresee got.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct RuleForecast {
   /// The nodes that should lead the rule's shards now, sorted by id. Empty: no node may begin to
   /// lead these shards.
   std::vector<NodeId> wanted;
-  std::size_t preference = 0;  ///< the preference that `wanted` fits, from 1; 0: none
+  std::size_t preference = 0;  ///< number of the rule's preference that `wanted` fits; 0: none
   /// How many live nodes may lead or stand by for the rule's shards. These nodes fit `require`,
   /// don't drain, and have a weight above 0.
   std::size_t may_stand_by = 0;
@@ -64,20 +64,20 @@ struct NodeForecast {
 struct PlacementForecast {
   std::vector<RuleForecast> rules;  ///< in the order of the rules
   std::uint32_t without_rule = 0;   ///< how many shards no rule decides about
-  /// The shards that no live node may begin to lead because of their rule, sorted by number. Shards
-  /// without a rule are never among them.
+  /// The shards with a rule that lets no live node begin to lead them, sorted by number. Shards
+  /// without a rule are never in this list.
   std::vector<ShardRange> nobody;
   std::uint32_t nobody_count = 0;     ///< how many shards `nobody` has
   std::vector<ClaimForecast> claims;  ///< by shard number
-  std::vector<MoveForecast> moves;    ///< urgent ones first
-  std::vector<NodeForecast> nodes;    ///< live ones, by id
+  std::vector<MoveForecast> moves;    ///< urgent moves first
+  std::vector<NodeForecast> nodes;    ///< the live nodes, by id
   /// The leader of each shard after all claims and moves, by shard number; an empty id: nobody.
   std::vector<NodeId> leaders;
   /// The names of all labels that live nodes have, also `node` and `zone`; sorted.
   std::vector<std::string> labels;
 };
 
-/// Computes the forecast. REQUIRES: CheckPlacement accepts the placement (not checked); the status
+/// Computes the forecast. REQUIRES: CheckPlacement accepts `placement` (not checked); the status
 /// has all shards (not checked), sorted by number (checked).
 PlacementForecast Foresee(const runtime::NodeStatus& status, const Placement& placement);
 
@@ -86,22 +86,20 @@ std::string RangeWords(const std::vector<ShardRange>& ranges);
 /// "n1, n2 and 5 more": names the first 8 nodes.
 std::string NodeNames(const std::vector<NodeId>& nodes);
 
-/// A line for each rule that lets no live node begin to lead its shards, and a last line that names
-/// these shards. A rule that decides about no shard has no line. The result is empty if no rule has
-/// a line.
+/// A line for each rule that decides about shards, but lets no live node begin to lead them. A last
+/// line names all these shards. Empty if there is no such rule.
 std::vector<std::string> InfeasibleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
 /// A line for each rule that names shards which the group lacks, or that decides about no shard.
 /// REQUIRES (not checked): the group has shards.
 std::vector<std::string> UnusedRuleLines(const PlacementForecast& forecast,
                                          const Placement& placement);
-/// A line for each rule that asks for standbys, if too few live nodes may lead or stand by for its
-/// shards. A rule needs one node for the leader and one for each standby. There is no line for a
-/// rule that decides about no shard, or that lets no node lead.
+/// A line for each rule that asks for standbys, but has too few live nodes for one leader and its
+/// standbys (RuleForecast::may_stand_by). There is no line for a rule that decides about no shard,
+/// or that lets no node lead.
 std::vector<std::string> TooFewStandbyLines(const PlacementForecast& forecast,
                                             const Placement& placement);
-/// A line for each rule that names labels which no live node has, maybe because of a typo. Empty if
-/// there is no live node.
+/// A line for each rule that names labels that no live node has. Empty if there is no live node.
 std::vector<std::string> UnknownLabelLines(const PlacementForecast& forecast,
                                            const Placement& placement);
 /// "2 by zone"; "-" if the rule asks for no standbys.
@@ -111,8 +109,8 @@ bool AsksForStandbys(const Placement& placement);
 /// "12 shards would move: 8 because a rule forbids their leader, 4 to spread shards evenly".
 std::string MoveWords(const PlacementForecast& forecast);
 /// One line that says how many of the moves wait because balance is paused. Empty: no move waits.
-/// Moves because of a drain, or because a rule forbids the leader, never wait. While an applied
-/// rebalance is under way, no move waits.
+/// Two kinds of moves never wait: because of a drain, and because a rule forbids the leader. While
+/// an applied rebalance is under way, no move waits.
 std::string PauseWords(const runtime::NodeStatus& status, const PlacementForecast& forecast);
 Table RulesTable(const PlacementForecast& forecast, const Placement& placement);
 Table NodesTable(const PlacementForecast& forecast);

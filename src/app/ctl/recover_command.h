@@ -1,6 +1,6 @@
-// batonctl's verb `recover`, for an etcd that was restored from a backup. The verb talks to etcd
-// itself, because no node of the group may run meanwhile. Each call to etcd may take 5 s. Blocking;
-// one thread.
+// batonctl's verb `recover`, for an etcd that was restored from a backup. The verb calls etcd
+// itself, because no node of the group may run meanwhile. Each call may take 5 s. Blocking; one
+// thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,21 +9,21 @@
 
 namespace baton::app {
 
-/// Adds the verb, with its own flags. (With --dry-run, the verb changes nothing.) The verb returns
-/// kDone, the codes of Fail (output.h), and these codes:
+/// Adds the verb, with its own flags. With --dry-run, the verb changes nothing. If neither
+/// --state-dir nor --above is given, the parsing throws a CLI::ParseError. The verb returns kDone,
+/// the codes of Fail (output.h), and these codes:
 ///  - kUsage: a setting or a state directory's file can't be used.
-///  - kNotFound: etcd has no config of the group (without --lost), or a state directory has no
-///    file.
-///  - kPrecondition: the group has members, a node runs in a state directory, or --lost is given
-///    although etcd has the group's config. Or this config can't be read, or has changed during the
-///    run.
-///  - kPartly: the revision was raised by 1,000,000, which is the limit of one run. The message
-///    says how to go on.
-///  - kInterrupted: Ctrl-C or SIGTERM came before the end.
+///  - kNotFound: a state directory has no file; or etcd has no config of the group, and --lost is
+///    not given.
+///  - kPrecondition: the group has members; a node runs in a state directory; --lost is given, but
+///    etcd has the group's config; or the config can't be read, or has changed during the run.
+///  - kPartly: the verb raised the revision by 1,000,000, the limit of one run. The message says
+///    how to go on.
+///  - kInterrupted: Ctrl-C, SIGTERM or SIGPIPE came while the verb raised the revision.
 /// If the revision must be raised, the verb first closes the group (Recovery::Close). From then on,
-/// no node can start. At the end the verb opens the group again, and returns kDone. If the verb has
-/// closed the group and returns another code, the group stays closed; run the same command again.
-/// REQUIRES: AddCommands was called before; both arguments outlive the parsing and the run.
+/// no node can start. At the end, before it returns kDone, the verb opens the group. After any
+/// other code, a closed group stays closed: run the same command again. REQUIRES (not checked):
+/// AddCommands was called before; both arguments outlive the parsing and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

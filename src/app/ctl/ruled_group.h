@@ -1,7 +1,7 @@
-// RuledGroup: a group with placement rules, in the form that the assignment reads. It computes what
-// the group would do: first the claims of the vacancies, and then the moves of balance.
+// RuledGroup: computes what a group with placement rules would do: first the claims of the
+// vacancies, and then the moves of balance.
 //
-// It calls the same functions as the nodes (core/pools.h, core/assignment.h, core/causes.h,
+// RuledGroup calls the same functions as the nodes (core/pools.h, core/assignment.h, core/causes.h,
 // core/standbys.h), as if all claims and moves could begin at once. `placement check`, `rebalance
 // simulate` and `plan` use it.
 //
@@ -29,12 +29,12 @@ namespace baton::app {
 struct RuledNode {
   const MemberFact* fact = nullptr;  ///< id, weight and labels; must outlive the RuledGroup
   bool draining = false;             ///< by its own state or by an operator's policy
-  /// The node stops, and the failover policy keeps its shards for it, so that none of them moves.
+  /// The node stops, and the failover policy keeps its shards for it: they don't move.
   bool keeps = false;
 };
 
-/// A shard. Nodes are given by their indexes in the constructor's `nodes`; a wrong index is not
-/// checked.
+/// A shard. A node is given by its index in the constructor's `nodes`. REQUIRES (not checked): the
+/// indexes are valid.
 struct RuledShard {
   ShardId shard;
   core::MemberIndex leader = core::kNobody;  ///< kNobody: a vacancy, unless it `waits`
@@ -48,38 +48,38 @@ class RuledGroup {
   RuledGroup(const Placement& placement, std::uint32_t shard_count,
              const std::vector<RuledNode>& nodes);
 
-  /// Adds a shard. REQUIRES: its number is below shard_count (not checked), and greater than the
-  /// numbers of all shards that were added before (checked).
+  /// Adds a shard. REQUIRES: the number is below shard_count (not checked), and greater than the
+  /// number of the shard that was added before (checked).
   void AddShard(const RuledShard& shard);
 
-  /// Claims the vacancies, as all nodes would together, and returns the claims. In the result,
-  /// PlannedClaim::shard is an index: see NumberOf. A node of RuledShard::ready takes over the
-  /// vacancy if it is a standby by the shard's rule (core/standbys.h). If several are, the first
-  /// one in the order of the shard's replicas takes over.
+  /// Claims the vacancies, as all nodes together would, and returns the claims. PlannedClaim::shard
+  /// is an index here: NumberOf returns the shard's number. A node of RuledShard::ready gets the
+  /// vacancy if it is a standby by the shard's rule. If there are several, the first in the order
+  /// of core::Standbys::Of gets it.
   std::vector<core::PlannedClaim> Claim();
-  /// Carries out the moves that balance would make, but at most `limit` of them. Returns these
-  /// moves, urgent ones first. In the result, PlannedMove::shard is an index, too.
+  /// Makes the moves of balance, at most `limit`, and returns them, urgent moves first.
+  /// PlannedMove::shard is an index here, too.
   std::vector<core::PlannedMove> Balance(std::size_t limit);
-  /// Returns the cause of a claim that Claim returned, or of a move that Balance returned.
+  /// Returns the cause of a claim of Claim, or of a move of Balance.
   Cause CauseOf(const core::PlannedClaim& claim) const;
   Cause CauseOf(const core::PlannedMove& move) const;
 
   const std::vector<core::AssignmentMember>& members() const { return input_.members; }
   const std::vector<core::AssignmentShard>& shards() const { return input_.shards; }
-  /// The number of the shard with this index. REQUIRES (not checked): the index is below the number
-  /// of added shards.
+  /// The number of the shard with this index, in the order of AddShard. REQUIRES (not checked): the
+  /// index is below the number of added shards.
   ShardId NumberOf(std::size_t index) const { return number_of_[index]; }
   /// The number of the rule that counts for the shard, from 1; 0: no rule counts.
   std::uint32_t RuleOf(ShardId shard) const;
   /// The indexes of the nodes that should lead the rule's shards now. Empty: no node may begin to
-  /// lead them. REQUIRES (not checked, also for MayStandBy): `rule`, from 0, is the index of a
-  /// rule.
+  /// lead these shards. `rule`: the index of a rule, from 0. REQUIRES (not checked, also for
+  /// MayStandBy): there is such a rule.
   const std::vector<core::MemberIndex>& Wanted(std::size_t rule) const { return wanted_[rule]; }
   /// How many nodes may lead or stand by for the rule's shards. These nodes fit the rule, don't
   /// drain, and have a weight above 0.
   std::size_t MayStandBy(std::size_t rule) const;
-  /// Whether rules, weights and drains keep every node of the group from beginning to lead the
-  /// shard.
+  /// Whether no node may begin to lead the shard, because of rules and weights. A draining node
+  /// may, if no other node can.
   bool NobodyMayLead(ShardId shard) const;
 
  private:

@@ -1,6 +1,6 @@
-// Lines, tables and JSON that `rebalance simulate` prints of a simulation.
+// Prints a Simulation (simulation.h) for `rebalance simulate`: as lines, as tables and as JSON.
 //
-// Pure functions; any thread. `placement` must be that of the simulated status (not checked).
+// Pure; any thread. REQUIRES (not checked): `placement` is that of the simulated status.
 #pragma once
 
 #include <string>
@@ -12,21 +12,22 @@
 
 namespace baton::app {
 
-/// Returns two lines. The first one has the form "without zone=a: n1, n2; 4 nodes left". The second
-/// one says how many shards would be claimed, and when.
+/// Returns two lines. The first line names the lost nodes: "without zone=a: n1, n2; 4 nodes left".
+/// The second line says how many shards would be claimed, and when.
 std::vector<std::string> SummaryLines(const Simulation& simulation);
-/// A line for each entry of `leaderless`.
+/// Returns a line for each entry of Simulation::leaderless.
 std::vector<std::string> LeaderlessLines(const Simulation& simulation, const Placement& placement);
-/// Says which node would claim which shards. Has a row for each node that claims; if `wide`, a row
-/// for each shard that is claimed.
+/// Says which node would claim which shards. Has a row for each node that claims. If `wide`, has a
+/// row for each claimed shard instead.
 Table ClaimsTable(const Simulation& simulation, bool wide);
+/// Has a row for each entry of Simulation::nodes.
 Table OutlookTable(const Simulation& simulation);
-/// Says for each rule which kinds of nodes lead its shards, now and after the loss.
+/// Says how many shards of each rule are led by which kind of node, now and after the loss.
 Table KeptTable(const Simulation& simulation, const Placement& placement);
-/// Returns up to two lines for each rule. One line says how many of its shards would have fewer
-/// standbys than the rule asks for. The other one says for how many shards two of the leader and
-/// standbys would have the same value of the rule's `spread` label. A line whose count is 0 is left
-/// out.
+/// Returns up to two lines for each rule. A line whose count is 0 is left out. The lines say:
+///  - for how many shards there would be fewer standbys than the rule asks for;
+///  - for how many shards two of its nodes would have the same value of the rule's `spread` label.
+///    The nodes of a shard are its leader and its standbys.
 std::vector<std::string> StandbyLines(const Simulation& simulation, const Placement& placement);
 /// One line: {"without":[…],"away":[…],"failover":…,"failover_delay_ms":…,"lock_delay_ms":…,
 /// "claims":[…],"claims_by_ready_standbys":…,"moves":[…],"nodes":[…],"rules":[…],"without_rule":…,

@@ -1,5 +1,5 @@
-// Checks whether an answer can be a node's, and drops parts of it that nobody needs. A false server
-// must not make batonctl abort, or use memory for a very large number of shards. Any thread.
+// Checks a node's answers, and drops the parts that batonctl does not need. So a false server can't
+// make batonctl abort or use too much memory. Any thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -11,22 +11,23 @@
 
 namespace baton::app {
 
-/// Returns OK or kInternal, with a message of one line. kInternal: the group has more than
-/// kMaxShards shards; the answer has more shards, or more moves, than the group has shards; or two
-/// members have the same id.
+/// Returns OK, or kInternal with one line for one of these reasons:
+///  - The group has more than kMaxShards shards.
+///  - The answer has more shards than the group.
+///  - The answer has more moves than the group has shards.
+///  - Two members have the same id.
 Status CheckStatus(const v1::GetStatusResponse& response);
-/// Returns OK or kInternal, with a message of one line. kInternal: there are more than kMaxShards
-/// shards.
+/// Returns OK, or kInternal with one line: the answer has more than kMaxShards shards.
 Status CheckShards(const v1::ListShardsResponse& response);
 
-/// Returns what a node says about itself in `bytes`, its answer to GetStatus: which of its shards
-/// fail to activate or are still stopping, and who left. Drops shards, moves, members, transitions,
-/// placement rules and counters. Cuts the other lists to the lengths that a node sends. kInternal:
-/// `bytes` can't be parsed.
+/// Returns what a node says about itself in `bytes`, its answer to GetStatus. Examples are its
+/// shards that fail to activate or are still stopping, and the nodes that it saw leave. The result
+/// has no shards, moves, members, transitions, placement rules or counters. Other lists are cut to
+/// the lengths that a node sends. kInternal: `bytes` can't be parsed.
 ///
-/// The whole process parses one answer at a time, because the answer of a false server may need 150
-/// times the memory of its bytes. So a call waits, without a bound, until calls on other threads
-/// are done. kTimedOut: `deadline` has passed when the turn of this call comes.
+/// The whole process parses one answer at a time, because a false answer may need 150 times its own
+/// size in memory. So a call waits for the calls of other threads, without a bound. kTimedOut:
+/// `deadline` had passed when the turn of this call came.
 Result<runtime::NodeStatus> OwnWordsIn(const grpc::ByteBuffer& bytes, TimePoint deadline);
 
 }  // namespace baton::app

@@ -35,20 +35,20 @@ struct Table {
 std::string Printable(std::string_view text);
 
 /// Renders a line with the titles and one line for each row. Cells are made Printable; titles are
-/// not. Columns are two spaces apart, and lines have no trailing blanks. Widths are counted in
-/// bytes, so the columns after a text that is not ASCII are not aligned.
+/// not. Columns are two spaces apart. Lines have no blanks for alignment at their ends. Widths are
+/// counted in bytes. So a text that is not ASCII moves the columns after it.
 std::string Render(const Table& table, bool color);
 
-/// Returns `text` in `style`, or unchanged if `color` is false. Escapes nothing. REQUIRES (not
-/// checked): if the text comes from outside this program, the caller has made it Printable.
+/// Returns `text` in `style`. If `color` is false, returns `text` unchanged. Escapes nothing.
+/// REQUIRES (not checked): if `text` comes from outside this program, the caller has made it
+/// Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
-/// Returns a number with its noun, such as "1 shard" or "2 shards". The plural is `thing` with an
-/// "s".
+/// Returns a number with its noun, such as "1 shard" or "2 shards". The plural is `thing` and "s".
 std::string CountOf(std::size_t count, const std::string& thing);
 
-/// Returns a JSON document as YAML, with a line feed at the end. REQUIRES: `json` is JSON;
-/// otherwise an exception is thrown.
+/// Returns a JSON document as YAML, with a line feed at the end. Throws an exception if `json` is
+/// not JSON.
 std::string YamlFromJson(const std::string& json);
 
 }  // namespace baton::app

@@ -1,14 +1,14 @@
 // AdminSocket: a unix socket at which root and this process's user call batond's gRPC services,
 // without TLS.
 //
-// It has a gRPC server of its own. So it has memory of its own for calls (kAdminMemory). If callers
-// at the port use up all memory of the port's server, that server ends calls of everybody.
-// Operators are still served at this socket.
+// The socket has a gRPC server of its own, with its own memory for calls (kAdminMemory). If callers
+// at the port use up the memory of the port's server, that server ends calls of everybody.
+// Operators are still served at the admin socket.
 //
-// Root and this process's user both count as this process's user (access::Callers). The connection
-// of any other user is closed, and the log says so at most once a minute. REQUIRES (not checked):
-// only root and this process's user can write in the socket's folder. Otherwise somebody else could
-// put another socket there, and answer for the node.
+// Root and this process's user both count as this process's user (access::Callers). Connections of
+// all other users are closed, and the log says so at most once a minute. REQUIRES (not checked):
+// only root and this process's user can write in the socket's folder. Otherwise another user could
+// put a socket there, and answer for the node.
 //
 // One thread at a time.
 #pragma once
@@ -32,20 +32,20 @@ class AdminSocket {
   struct Options {
     std::string path;
     /// The services of the port's server. (A service with callbacks may belong to several servers.)
-    /// They must outlive this object.
+    /// REQUIRES: they outlive this object.
     std::vector<grpc::Service*> services;
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
         interceptors;
-    /// The bounds of the port. At this socket, 16 more descriptors may be in use, so that operators
-    /// get in when the port is full. ConnectionShares does not limit connections at this socket.
+    /// The bounds of the port. The admin socket may use 16 descriptors more, so that operators get
+    /// in when the port is full. ConnectionShares does not limit connections at the admin socket.
     ConnectionListener::Bounds bounds;
   };
 
-  /// Serves at the path; the socket's file has mode 600. Replaces a socket file that nobody listens
-  /// on, but no other file. Calls TrustUnixSockets of `callers`, even if an error follows. The
-  /// health service answers "not serving" at first. kUnavailable: the socket can't listen; the
-  /// message says why. kInternal: gRPC's server can't be started. REQUIRES: the path is absolute
-  /// (not checked) and has at most kLongestSocketPath bytes (checked).
+  /// Serves at Options::path. The socket's file has mode 600. Replaces a socket file on which
+  /// nobody listens, but no other file. Calls TrustUnixSockets of `callers`, even if an error
+  /// follows. The health service answers "not serving" at first. kUnavailable: the socket can't
+  /// listen; the message says why. kInternal: gRPC's server can't be started. REQUIRES: the path is
+  /// absolute (not checked) and has at most kLongestSocketPath bytes (checked).
   static Result<std::unique_ptr<AdminSocket>> Serve(Options options, access::Callers& callers);
   /// Removes the socket's file, stops listening, and ends the server (see End).
   ~AdminSocket();
@@ -68,11 +68,11 @@ class AdminSocket {
   std::unique_ptr<ConnectionListener> listener_;
 };
 
-/// Hands a connected socket over to a server. From now on the server owns the socket, and closes
-/// it. Any thread. REQUIRES (not checked): the server runs.
+/// Hands a connected socket over to a server, which owns the socket from now on and closes it. Any
+/// thread. REQUIRES (not checked): the server runs.
 void HandOver(int connection, grpc::experimental::ExternalConnectionAcceptor& server);
-/// Ends the server. Calls may go on for a second; then they are cancelled. Waits without a bound
-/// for every handler.
+/// Ends the server. Calls may go on for a second; then they are cancelled. Then waits without a
+/// bound for every handler.
 void End(grpc::Server& server);
 
 }  // namespace baton::app

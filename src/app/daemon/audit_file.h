@@ -1,28 +1,29 @@
-// AuditFile: the file of --audit-file, with one JSON object a line for each entry of the audit.
+// AuditFile: the file of --audit-file. Each entry of the audit (runtime/admin/audit.h) is one line,
+// a JSON object.
 //
-// The fields of a line. Their names are stable; new ones may be added.
-//  - at: the time; group; node: the node that was asked.
-//  - id: the number of the change in this process. The lines of one change have the same id. 0: a
+// The names of a line's fields are stable; new fields may be added:
+//  - at: the time.
+//  - group and node: those of the node that was asked.
+//  - id: the number of the change in this process. All lines of a change have the same id. 0: a
 //    read or an attachment was refused.
-//  - verb: the gRPC method, or the HTTP path without its query; target: see RequestedChange;
-//    dry_run.
+//  - verb: the gRPC method, or the HTTP path without its query.
+//  - target and dry_run: see RequestedChange.
 //  - by: the name of the caller's token or certificate; otherwise the user; otherwise the address.
-//  - claimed: the name that the caller gives itself. If it gives none, its address. Empty if id is
-//    0.
+//  - claimed: the name that the caller gives itself, or without such a name the caller's address.
+//    Empty if id is 0.
 //  - peer: the caller's address.
-//  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused"; error:
-//    why the result is "failed" or "refused", otherwise empty.
+//  - result: "asked" (only with AuditFileOptions::required), "done", "failed" or "refused".
+//  - error: why the result is "failed" or "refused"; otherwise empty.
 //  - not_logged: how many earlier refusals got no line. Each of 64 callers gets one line a second,
 //    and all other callers share one line a second. All callers together get at most 256 lines at
 //    once, and then 4 a second (access::RefusalPace).
 //
-// A thread of its own writes. If it can't write lines because the disk is full or slow, these lines
-// are lost. Once it can write again, the log says how many. Lines are not synced to the disk, so
-// the last lines may be lost if the host fails. The log also has each change that was answered, if
-// its level is info or lower. Of all refused changes, the log has one a second, and of all refused
-// reads one a second.
+// A thread of its own writes. If the disk is full or slow, lines may be lost. When the thread can
+// write again, the log says how many lines were lost. Lines are not synced to the disk. So if the
+// host fails, the last lines may be lost. If the log's level is info or lower, the log has each
+// answered change, too. It has at most one refused change and one refused read a second.
 //
-// Write, Refused and the sinks may be called from any thread; the other functions from one thread.
+// Any thread may call Write, Refused and the sinks. Only one thread may call the other functions.
 #pragma once
 
 #include <chrono>
@@ -45,7 +46,7 @@ struct AuditFileOptions {
   std::string path;
   std::string group;
   std::string node;
-  bool required = false;  ///< a change is made only after its line "asked" is in the file
+  bool required = false;  ///< no change is made before its line "asked" is in the file
 };
 
 class AuditFile {
@@ -54,34 +55,34 @@ class AuditFile {
   static constexpr std::chrono::seconds kWaitAtEnd{2};
 
   /// Opens the file to append lines. A new file gets mode 600. kUnavailable: the file can't be
-  /// opened or is refused (LineFile), or another process writes it; the message says why. Throws
+  /// opened, LineFile refuses it, or another process writes it; the message says why. Throws
   /// std::system_error if the host lacks threads.
   static Result<std::unique_ptr<AuditFile>> Open(AuditFileOptions options);
   /// Waits until all lines are written, but at most for kWaitAtEnd. If the time is too short, the
-  /// log says so, and the thread goes on while the process lives. REQUIRES (not checked): EndWaits
-  /// was called if any Write had a `then`.
+  /// log says so, and the thread goes on while the process lives. REQUIRES (not checked): if a
+  /// `then` was passed to Write, EndWaits was called.
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
   AuditFile& operator=(const AuditFile&) = delete;
 
-  /// Queues the entry and returns at once. A refusal for which RefusalPace allows no line is only
-  /// counted, for `not_logged`. There are two queues, one for 1,000 refusals and one for 1,000
-  /// other entries. If the entry's queue is full, the entry is lost, and counts as a lost line.
+  /// Queues the entry and returns at once. If RefusalPace allows no line for a refusal, the refusal
+  /// is only counted, for `not_logged`. There are two queues: one for 1,000 refusals, and one for
+  /// 1,000 other entries. If the entry's queue is full, the entry's line is lost.
   void Write(const runtime::AuditEntry& entry);
   using Then = std::function<void(Status)>;
-  /// Queues the entry, and calls `then` once with the outcome: on the file's thread after the
-  /// write, or in EndWaits. If the queue is full or EndWaits was called before, calls `then` at
-  /// once, with kUnavailable.
+  /// Queues an entry that is no refusal, and calls `then` once with the outcome. Usually the file's
+  /// thread calls `then`, after the write. If the queue is full or EndWaits was called before, this
+  /// function calls `then` at once, with kUnavailable.
   void Write(const runtime::AuditEntry& entry, Then then);
-  /// Waits until every `then` was called, but at most for kWaitAtEnd. Then calls each `then` that
-  /// is left, with kUnavailable. The lines that belong to them are not written. But a line that is
-  /// being written at that moment may still get into the file.
+  /// Waits until every `then` was called, but at most for kWaitAtEnd. The last of these calls may
+  /// still run. Then calls each `then` that is left, with kUnavailable, and its line is not
+  /// written. But a line that is being written at that moment may still get into the file.
   void EndWaits();
-  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path. If it is
-  /// longer than 128 bytes, the line has only the first 128 bytes and "...".
+  /// Queues a refusal to read or to attach, as Write does. `what`: the method or path. Of a longer
+  /// text, the line has only the first 128 bytes and "...".
   void Refused(const access::Caller& caller, std::string_view what, const access::Refused& refused);
-  /// Returns functions that call Write. `write_before` is set only with AuditFileOptions::required.
-  /// REQUIRES: this object outlives the calls of these functions.
+  /// Returns functions that call Write. `write_before` is set only if AuditFileOptions::required
+  /// is. REQUIRES: this object outlives the calls of these functions.
   runtime::Audit::Sinks Sinks();
 
  private:

@@ -1,8 +1,8 @@
-// CallbackProbe: measures how late gRPC's callbacks are. A few threads (two on two cores) call the
-// callbacks of all servers of a process, also those of the sidecar's connections. The same threads
-// parse what callers send.
+// CallbackProbe: measures how late gRPC's callbacks are. In a process, a few threads (two on two
+// cores) call the callbacks of all servers, including the sidecar's. The same threads parse what
+// callers send.
 //
-// One thread at a time, which must not be one of gRPC's threads.
+// One thread at a time. This thread must not be one of gRPC's.
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +24,9 @@ class CallbackProbe {
   CallbackProbe(const CallbackProbe&) = delete;
   CallbackProbe& operator=(const CallbackProbe&) = delete;
 
-  /// If a callback is under way, returns how long it has waited so far. If not, asks gRPC for a
-  /// callback, and returns 0. So a callback that came before the next call of Waited is not seen as
-  /// late. Never waits. REQUIRES (not checked): `now` never goes back.
+  /// If a callback is under way, returns how long this callback has waited so far. Otherwise asks
+  /// gRPC for a callback, and returns 0. A callback that comes before the next call of Waited does
+  /// not count as late. Never waits. REQUIRES (not checked): `now` never goes back.
   Duration Waited(TimePoint now);
 
  private:

@@ -1,18 +1,17 @@
 // ConnectionListener: accepts connections and hands them to a server.
 //
-// It closes a new connection at once in three cases: only reserved descriptors are left
-// (base/descriptors.h), more descriptors are in use than Bounds allows, or Serve refuses the
-// connection. The log says so at most once a minute; it says nothing about Served::kShare. The
-// listener accepts clients again as soon as there is room. If accepting fails, for example because
-// the system has no descriptor left at all, new connections wait, and the listener tries again
-// every 100 ms.
+// The listener closes a new connection at once in three cases:
+//  - Only reserved descriptors are left (base/descriptors.h).
+//  - More descriptors are in use than Bounds allows.
+//  - Serve refuses the connection.
+// The log says so at most once a minute. It says nothing about Served::kShare. The listener accepts
+// clients again as soon as there is room. If accepting fails, for example because the system has no
+// descriptor left, new connections wait. Then the listener tries again every 100 ms.
 //
-// batond accepts gRPC's connections itself, because gRPC's own listener (1.51) has two faults.
-// First, if no descriptor is free for a new connection, gRPC's listener stops listening for good.
-// Until then, it uses up the descriptors that etcd's connections need. Second, it has no limit. If
-// ten thousand idle clients leave at once, gRPC's threads are busy for longer than a short lease.
+// gRPC's own listener (1.51) is not used; docs/decisions/20-batond-accepts-connections-itself.md
+// says why.
 //
-// Start and destroy it on one thread. It has a thread of its own.
+// Start and destroy the listener on one thread. It has a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -28,8 +27,8 @@ namespace baton::app {
 
 class ConnectionListener {
  public:
-  /// How many of the last places are only for clients that the server prefers. A place is a
-  /// descriptor that a connection may use.
+  /// How many places are kept for clients that the server prefers. A place is a descriptor that a
+  /// connection may use.
   static constexpr int kLastPlaces = 16;
 
   enum class Served : std::uint8_t {
@@ -37,26 +36,26 @@ class ConnectionListener {
     kNoPlace,  ///< refused: there is no place for this client; the listener closes the socket
     kShare,    ///< refused: this client has its share of the places; the listener closes the socket
   };
-  /// Takes over a connected, non-blocking socket, or refuses it. For such a socket, the kernel
-  /// keeps some 256 KiB of what the client does not read, and 32 KiB of what the server has not
-  /// read. `free`: how many places are left for clients that the server does not prefer, including
-  /// the place of this connection. 0 or less: only a client that the server prefers should be
-  /// taken. Called on the listener's thread, which accepts nothing meanwhile.
+  /// Takes over a connected, non-blocking socket, or refuses it. Called on the listener's thread,
+  /// which accepts nothing meanwhile. `free`: how many places are left for clients that the server
+  /// does not prefer, including the place of this connection. If `free` is 0 or less, `Serve`
+  /// should take only clients that the server prefers. For each socket, the kernel keeps some 256
+  /// KiB that the client has not read, and 32 KiB that the server has not read.
   using Serve = std::function<Served(int connection, int free)>;
 
-  /// Bounds of the descriptors that this process has in use. The kernel gives out the lowest free
-  /// descriptor, so the number of a new one shows how many are in use.
+  /// Bounds of the descriptors that this process has in use. (The kernel gives out the lowest free
+  /// descriptor. So the number of a new descriptor shows how many are in use.)
   struct Bounds {
     /// If this many descriptors plus `kept` are in use, every new connection is closed. For clients
-    /// that the server does not prefer, the limit is lower: it is this number (or the first
-    /// reserved descriptor if that is lower) minus kLastPlaces.
+    /// that the server does not prefer, the limit is lower: the smaller of this number and the
+    /// first reserved descriptor, minus kLastPlaces.
     int most_descriptors = 0;
     int kept = 0;  ///< descriptors that are kept for HTTP connections, besides the reserved ones
   };
 
-  /// Listens on `socket`, and owns it from now on, also after an error. `address` names the socket
+  /// Listens on `socket`, and owns it from now on, even after an error. `address` names the socket
   /// in errors. kUnavailable: the listener can't listen, for example because another process took
-  /// the port; the message says why. REQUIRES: `socket` is bound; `serve` is set (not checked).
+  /// the port; the message says why. REQUIRES (not checked): `socket` is bound; `serve` is set.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
                                                            Bounds bounds, Serve serve);
   /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
@@ -67,7 +66,7 @@ class ConnectionListener {
   /// How many connections were closed at once so far.
   struct Refused {
     /// Connections for which there was no place. Each failed try to accept a connection counts,
-    /// too, for example if there was no descriptor; the connection goes on waiting then.
+    /// too; that connection goes on waiting.
     std::atomic<std::uint64_t> full{0};
     std::atomic<std::uint64_t> share{0};  ///< Served::kShare
   };

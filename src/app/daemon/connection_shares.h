@@ -1,23 +1,21 @@
 // ConnectionShares: decides which callers get one more gRPC connection, so that nobody holds all of
 // them.
 //
-// A caller is what access::LimitedAs says when the connection comes: a user of this host, or
-// another host's address. Certificates and tokens come later, so they don't distinguish callers
-// here. While any place is free, a caller gets its first connection. A caller that has n
-// connections gets one more if n < kTimesFree * f. Here f is the number of connections for which
-// there are still places, including the new one: the free descriptors divided by kDescriptors. So
-// one caller alone has about three quarters of the places at most, and many callers together leave
-// some places to others. Users of this host with the role kOperate are not limited and not counted.
-// Only they get the last places (ConnectionListener::kLastPlaces). If a user loses the role, the
-// next ReceiveBudget::Weigh ends these connections. The user may then connect again, as everybody
-// else.
+// access::LimitedAs tells callers apart when the connection comes: as a user of this host, or as
+// another host's address. Certificates and tokens come later, so they make no difference here.
+//  - While any place is free, a caller gets its first connection.
+//  - A caller with n connections gets one more if n < kTimesFree * f. Here f is the number of free
+//    descriptors divided by kDescriptors, including those of the new connection. So one caller
+//    alone has about three quarters of the places at most. Many callers together leave some places
+//    to others.
+//  - Users of this host with the role kOperate are not limited and not counted. Only these users
+//    get the last places (ConnectionListener::kLastPlaces). If a user loses the role, the next
+//    ReceiveBudget::Weigh ends the user's connections. The user may then connect again, with a
+//    share like everybody else.
 //
-// ReceiveBudget (base/receive_budget.h) bounds what callers send. It takes the second descriptor of
-// each connection. A caller that it bars gets no connection, not even a first one.
-//
-// gRPC owns the connections, and tells nobody when a connection is over. So this class remembers
-// the socket of each descriptor. From time to time it looks whether the descriptor still belongs to
-// that socket.
+// ReceiveBudget (base/receive_budget.h) bounds how much callers send. It takes the second
+// descriptor of each connection. A caller that ReceiveBudget bars gets no connection, not even a
+// first one.
 //
 // Not thread-safe.
 #pragma once
@@ -45,7 +43,7 @@ class ConnectionShares {
   static constexpr int kTimesFree = 3;
   static constexpr int kDescriptors = 2;  ///< how many a connection takes
 
-  /// Adds each connection that it admits to `budget`. REQUIRES: no pointer is null.
+  /// Adds each admitted connection to `budget`. REQUIRES (not checked): no pointer is null.
   ConnectionShares(std::shared_ptr<const access::Access> access,
                    std::shared_ptr<ReceiveBudget> budget)
       : access_(std::move(access)), budget_(std::move(budget)) {}
@@ -54,15 +52,14 @@ class ConnectionShares {
     int connection = -1;  ///< a connected socket
     int free = 0;         ///< see ConnectionListener::Serve
   };
-  /// Decides whether this caller gets the new connection.
+  /// Decides whether this caller gets the new connection. Never closes the connection.
   ///  - kTaken: yes. The connection counts until its descriptor is closed; a later Admit may notice
-  ///    this up to 200 ms late.
-  ///  - kShare: the budget bars the caller because of what it sent; or the caller has its share.
-  ///    The log says that a caller has its share at most once a minute for all callers together.
-  ///  - kNoPlace: no place is free, ReceiveBudget::Add refuses the connection (no descriptor is
-  ///    left for it, or an open connection comes from the same address and port), or `connection`
-  ///    is not open.
-  /// Never closes `connection`. REQUIRES (not checked): `now` never goes back.
+  ///    the close up to 200 ms late.
+  ///  - kShare: the caller has its share, or the budget bars the caller because of what it sent. If
+  ///    callers have their share, the log says so at most once a minute.
+  ///  - kNoPlace: no place is free, `connection` is not open, or ReceiveBudget::Add refuses it. Add
+  ///    refuses if no descriptor is left, or if an open connection has the same address and port.
+  /// REQUIRES (not checked): `now` never goes back.
   ConnectionListener::Served Admit(const Newcomer& newcomer, const access::Caller& caller,
                                    TimePoint now);
 

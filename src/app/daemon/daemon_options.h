@@ -21,7 +21,7 @@
 
 namespace baton::app {
 
-/// Paths of files; empty: the file is not given.
+/// Paths of files. Empty: the file is not given.
 struct CredentialPaths {
   std::string password;
   std::string ca;
@@ -30,21 +30,22 @@ struct CredentialPaths {
 };
 
 struct DaemonOptions {
-  /// The process leads nothing and only serves routes. Of `node`, a relay uses only group, node
-  /// (the relay's name), etcd and history.
+  /// The process is a relay: it leads nothing and only serves routes. A relay uses only these of
+  /// `node`: group, node (the relay's name), etcd and history.
   bool relay = false;
-  /// The addresses in these options are empty, because they depend on the ports; see AdvertisedBy.
+  /// The node's options. Their addresses are empty, because addresses depend on the ports; see
+  /// AdvertisedBy.
   NodeOptions node;
   bool guard_by_default = false;           ///< --guard was not given, and --hang-timeout is 0
   http::Address listen;                    ///< of gRPC; port 0: a free port
   http::Address http;                      ///< of HTTP; port 0: a free port
   std::vector<std::string> http_hosts;     ///< the names of --http-hosts; see HttpNamesOf
-  std::optional<http::Address> advertise;  ///< for gRPC; port 0: the port that it listens on
+  std::optional<http::Address> advertise;  ///< for gRPC; port 0: the port of `listen`
   CredentialPaths credentials;             ///< etcd's; batond reads the files again while it runs
   /// The certificate of batond's own ports; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
   std::chrono::milliseconds tls_max_age{0};  ///< the longest life of a connection; 0: no bound
-  CredentialPaths tls_files;    ///< the files of `tls`, no password; read again while batond runs
+  CredentialPaths tls_files;    ///< the files of `tls`; batond reads them again while it runs
   std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
@@ -60,9 +61,9 @@ struct DaemonOptions {
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
   /// The address at which an application in another process attaches. Unset: no other process acts
-  /// on the shards. If `command` is not empty, this address is always set.
+  /// on the shards. Always set if `command` is not empty.
   std::optional<sidecar::Address> sidecar;
-  /// Within this time the application must say again that it is alive; 0: it need not.
+  /// The application must say within this time that it is alive, again and again. 0: it need not.
   std::chrono::milliseconds watchdog{0};
   std::vector<std::string> command;  ///< of `batond run`: program and arguments; or empty
 };
@@ -71,36 +72,35 @@ struct DaemonOptions {
 struct Advertised {
   std::string grpc;
   std::string http;
-  /// The application's address. If --service-address is not given, it is `grpc`. With a sidecar it
-  /// is then empty, because batond's port does not serve the application.
+  /// The application's address. If --service-address is not given: the same as `grpc`, or empty
+  /// with a sidecar, because batond's port does not serve the application.
   std::string service;
 };
-/// Returns the addresses. `grpc_port` and `http_port`: the ports that are bound.
+/// Returns the addresses. `grpc_port`, `http_port`: the ports that are bound.
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// Returns the role of callers for whom there is no rule. It counts if the rules don't set
-/// `this_host` or `other_hosts`. It is `operate` with --allow-remote-admin, otherwise `read`.
+/// Returns the role of callers for whom there is no rule: `operate` with --allow-remote-admin,
+/// otherwise `read`. The rules may set other roles by `this_host` and `other_hosts`.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options);
 
-/// Returns the names by which browsers and scrapers may ask for HTTP. These are the names of
-/// --http-hosts, the host of --http (unless it is a wildcard), the host of --advertise, and this
-/// host's name. A name may be there twice.
+/// Returns the host names by which browsers and scrapers may ask for HTTP. These are the names of
+/// --http-hosts, the host of --http (except a wildcard), the host of --advertise, and this host's
+/// name. A name may be there twice.
 std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
-/// Returns files that batond reads again while it runs, with the content that was read at the
-/// start: etcd's password, CA, certificate and key, in this order. The path of a file that is not
-/// given is empty.
+/// Returns etcd's password, CA, certificate and key, in this order. Each has its path and the
+/// content that was read at the start. The path of a file that is not given is empty.
 std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options);
-/// The same for the CA, certificate and key of batond's own ports, in this order. Returns no files
-/// if the ports have no TLS.
+/// Returns the CA, certificate and key of batond's own ports, in this order and in the same form.
+/// Returns no files if the ports have no TLS.
 std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, and reads the files that they name. Waits for the file system,
-/// and with --access for the host's user database. `arguments` come without the program's name.
-/// They may begin with `run`, and then end with `-- PROGRAM ...`. Returns EarlyExit for --help and
+/// and with --access for the host's user database. `arguments` come without the program's name. If
+/// they begin with `run`, they end with `-- PROGRAM ...`. Returns EarlyExit for --help, for
 /// --version, and if a setting is wrong. If settings are wrong, the text has one line for each
-/// error. But an error that ReadSettings finds, or a missing PROGRAM, is reported alone.
+/// error. But an error of ReadSettings, or a missing PROGRAM, is reported alone.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

@@ -1,4 +1,4 @@
-// Decides whether batond's node has a guard.
+// Decides whether batond's node has a guard (app/common/guard_program.h).
 #pragma once
 
 #include "app/daemon/daemon_options.h"
@@ -6,14 +6,14 @@
 
 namespace baton::app {
 
-/// Sets `node.guard_program` (see GuardProgram). If DaemonOptions::guard_by_default is set, there
-/// are two exceptions. If there is a sidecar, sets `node.guard` to kOff, because no guard acts
-/// beside a sidecar. Otherwise, if the program baton-guard is missing, leaves `node.guard_program`
-/// empty, so that the node starts without a guard. Any thread.
+/// Sets `node.guard_program` to GuardProgram(). If DaemonOptions::guard_by_default is set, turns
+/// the guard off in two cases. Any thread.
+///  - There is a sidecar, beside which no guard acts: sets `node.guard` to kOff.
+///  - The program baton-guard is missing: empties `node.guard_program`, which means no guard.
 void ChooseGuard(const DaemonOptions& options, NodeOptions& node);
 
-/// Whether the node will have a guard of its own that can act: its mode is kOwn, the program
-/// baton-guard exists, and there is no sidecar. Any thread.
+/// Whether the node will have a guard of its own that can act. True if its mode is kOwn, the
+/// program baton-guard exists, and there is no sidecar. Any thread.
 bool HasOwnGuard(const DaemonOptions& options);
 
 }  // namespace baton::app

@@ -1,5 +1,5 @@
-// LastResort: ends this process if the end of gRPC's servers takes too long. A flood of calls can
-// keep gRPC's threads busy for a long time, and the servers end only after these threads.
+// LastResort: ends this process if gRPC's servers take too long to end. A flood of calls can keep
+// gRPC's threads busy for a long time, and the servers wait for these threads.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ namespace baton::app {
 class LastResort {
  public:
   /// Starts a thread. If this object still exists after `bound`, the thread logs a warning and ends
-  /// the process with the exit code `code`, without calling destructors. If the host has no thread
-  /// left, the constructor logs a warning, and nothing ends the process.
+  /// the process with the exit code `code`, without destructors. If the host has no thread left,
+  /// the constructor logs a warning, and nothing ends the process.
   LastResort(std::chrono::seconds bound, int code) {
     try {
       thread_ = std::jthread([this, bound, code](const std::stop_token& stop) {

@@ -5,15 +5,18 @@ namespace baton::app {
 
 /// Takes over the logs of both libraries. So their lines have the log's format, and a slow reader
 /// of stderr can't make the libraries wait. REQUIRES (not checked): called once, before the first
-/// use of either library. Call this only in a program of ours, because each library has one
-/// receiver for the whole process.
+/// use of either library, and only in a program of ours. Each library has one receiver for a
+/// process.
 ///
-/// Protobuf's fatal lines become errors. Its other lines become debug records. They are about input
-/// that protobuf can't parse, and the code that calls protobuf reports this anyway. gRPC's errors
-/// become warnings, at most one a minute for each place in gRPC's code; `not_logged` counts the
-/// others. Lines that GRPC_VERBOSITY or GRPC_TRACE asks for become info records. These lines show
-/// etcd's tokens, so batond allows them only at --log-level trace. A failed assertion of gRPC is
-/// written to stderr at once (LastWords), because gRPC then aborts.
+/// The lines become:
+///  - Protobuf's fatal lines: errors.
+///  - Protobuf's other lines: debug records. They are about input that can't be parsed, which the
+///    code that calls protobuf reports anyway.
+///  - gRPC's errors: warnings, at most one a minute for each place in gRPC's code. The field
+///    `not_logged` counts the others.
+///  - gRPC's other lines, which GRPC_VERBOSITY or GRPC_TRACE asks for: info records. They show
+///    etcd's tokens, so batond allows them only at --log-level trace.
+///  - gRPC's failed assertions: a line on stderr at once (LastWords), because gRPC then aborts.
 void TakeLibraryLogs();
 
 }  // namespace baton::app

@@ -1,17 +1,17 @@
-// LineFile: a file to which lines are appended. Each line is appended as a whole or not at all. If
-// the process is killed within a line, the next Open ends that line. Nothing is synced to the disk,
-// so a host that fails may lose the last lines.
+// LineFile: a file to which lines are appended. An append adds all of its lines or nothing. If the
+// process is killed within a line, the next Open ends that line. Nothing is synced to the disk. So
+// a host that fails may lose the last lines.
 //
-// Another program, for example logrotate, must bound the file's size. That program may rename the
-// file, or empty it in place. Before each write, this object looks whether the path still leads to
-// the open file. If not, it opens the path again, which creates a new file.
+// This class does not bound the file's size. Another program, for example logrotate, must do this.
+// That program may rename the file, or empty it in place. Before each write, this object checks
+// whether the path still leads to the open file. If not, it opens or creates the path's file again.
 //
 // These files are refused:
 //  - a symbolic link at the path;
 //  - a file that belongs neither to this process's user nor to root;
-//  - a file that has a second hard link, or that everybody may write (but not a device);
-//  - a file that its group may write (but not a device), unless this object can take this right
-//    away. It can only if the file belongs to this process's user, or if this user is root;
+//  - a file, but not a device, that has a second hard link or that everybody may write;
+//  - a file, but not a device, that its group may write, if this object can't take this right away.
+//    Only the file's owner and root can take it away;
 //  - a file that another LineFile has open, also in another process. This is not noticed while some
 //    program holds a lock for reading on the file.
 //
@@ -31,21 +31,21 @@ namespace baton::app {
 class LineFile {
  public:
   /// Opens nothing yet. `flag` names the file in messages, such as "--events-file". `mode`: the
-  /// mode of a new file; the process's umask takes bits away.
+  /// mode of a new file. The process's umask takes rights away from it.
   LineFile(std::string flag, std::string path, mode_t mode)
       : flag_(std::move(flag)), path_(std::move(path)), mode_(mode) {}
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  /// Opens the file, or creates it. If a process was killed within a line, ends that line. If the
-  /// path still leads to the open file, only makes sure of the lock. kUnavailable: the file can't
-  /// be opened or is refused, or another LineFile writes it; the message says why.
+  /// Opens the file, or creates it. If the last line has no end, ends it. If the path still leads
+  /// to the open file, only makes sure of the lock. kUnavailable: the file can't be opened or is
+  /// refused, or another LineFile writes it; the message says why.
   Status Open();
   /// Calls Open, and appends `lines`. kUnavailable: Open or the write failed. Then none of the
-  /// lines is in the file, and the caller may append them again. (There are two exceptions: a part
-  /// of the lines may be in the file if it is a pipe or a device, or if another process changed it
-  /// meanwhile.) REQUIRES (not checked): `lines` end in a newline.
+  /// lines is in the file, and the caller may append them again. There are two exceptions, in which
+  /// a part of the lines may be in the file: the file is a pipe or a device, or another process
+  /// changed the file meanwhile. REQUIRES (not checked): `lines` end in a newline.
   Status Append(const std::string& lines);
 
  private:

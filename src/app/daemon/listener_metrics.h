@@ -1,5 +1,5 @@
-// The Prometheus metrics of batond's gRPC server: its limits, what is open, and what was refused or
-// cut off.
+// Makes the Prometheus metrics of batond's gRPC server: its limits, how much is open, and how much
+// was refused or ended early.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ struct ListenerCounts {
   std::shared_ptr<const access::Access> access;
 };
 
-/// Makes the metrics; they can be read on any thread. `group`: their label. REQUIRES: no pointer is
-/// null.
+/// Makes the metrics; any thread may read them. `group`: the value of their label. REQUIRES (not
+/// checked): no pointer is null.
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(std::string group,
                                                              ListenerCounts counts);
 

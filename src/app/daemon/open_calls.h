@@ -1,5 +1,5 @@
-// OpenCalls: how many calls and streams of batond's gRPC servers are open now, counted separately
-// for the port and for the admin socket. gRPC 1.51 does not count them.
+// OpenCalls: how many calls and streams of batond's gRPC servers are open now. The port and the
+// admin socket have separate counts.
 //
 // Any thread. The counts may outlive the server.
 #pragma once
@@ -19,10 +19,10 @@ struct OpenCalls {
   std::atomic<std::int64_t> at_admin_socket{0};  ///< --admin-socket
 };
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. The interceptor counts calls in
-/// `calls`, reports each call to `budget` (ReceiveBudget::Served and Over), and changes nothing.
-/// Each call over a unix socket counts as a call of the admin socket. REQUIRES (not checked): no
-/// pointer is null.
+/// Returns a factory for ServerBuilder::experimental().SetInterceptorCreators. Its interceptor
+/// counts calls in `calls`, reports each call to `budget` (ReceiveBudget::Served and Over), and
+/// changes nothing. Every call over a unix socket counts as one of the admin socket. REQUIRES (not
+/// checked): no pointer is null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountOpenCalls(
     std::shared_ptr<OpenCalls> calls, std::shared_ptr<ReceiveBudget> budget);
 

@@ -1,7 +1,7 @@
-// Readiness: shows other programs whether this process is ready. It uses gRPC's health services,
-// the ready file, and the service manager.
+// Readiness: shows other programs whether this process is ready, by gRPC's health services, the
+// ready file (ready_file.h), and the service manager, for example systemd.
 //
-// One thread at a time. No function waits, except for the file system.
+// One thread at a time. The functions wait only for the file system.
 #pragma once
 
 #include <chrono>
@@ -19,22 +19,24 @@ namespace baton::app {
 
 class Readiness {
  public:
-  /// Removes the file that an earlier process left at `ready_file` (empty: no ready file), and
-  /// takes the service manager's variables: see ServiceManager::OfEnvironment.
+  /// Removes the file that an earlier process left at `ready_file`. Empty: no ready file. Takes the
+  /// service manager's variables out of the environment: see ServiceManager::OfEnvironment.
   explicit Readiness(std::string ready_file);
 
-  /// Says that the process serves, and may be ready from now on. `health`: the health services of
-  /// all servers. `content`: for the ready file. REQUIRES: called once; each of `health` answers
-  /// "not serving" now, and outlives the calls of Look and Leave.
+  /// Says that the process serves; from now on it may be ready. `health`: the health services of
+  /// all servers. `content`: for the ready file. REQUIRES (not checked): called once; each of
+  /// `health` answers "not serving" now, and outlives the calls of Look and Leave.
   void Serve(std::vector<grpc::HealthCheckServiceInterface*> health, ReadyContent content);
-  /// Checks whether the node or relay is ready and alive. Passes a change on to the health services
-  /// and the service manager, and a sign of life to the service manager. When the node is ready for
-  /// the first time, writes the ready file; if that fails, the log says so, and nobody tries again.
-  /// Call it several times a second. REQUIRES: Serve was called; `now` never goes back.
+  /// Checks whether the node or relay is ready, and passes a change on to the health services and
+  /// the service manager. If the node or relay is alive, gives the service manager a sign of life.
+  /// When the node is ready for the first time, writes the ready file. If this write fails, the log
+  /// says so, and nobody tries again. Call Look several times a second. REQUIRES (not checked):
+  /// Serve was called; `now` never goes back.
   void Look(const runtime::Control& control, TimePoint now);
   /// Says that the process begins to leave, and ends within about this time. From now on the
-  /// process is not ready, and the ready file is removed. The message to the service manager is
-  /// lost if its socket is full. REQUIRES: Serve was called, and Look is not called again.
+  /// process is not ready, and the ready file is removed. If the service manager's socket is full,
+  /// it does not get the message. REQUIRES (not checked): Serve was called, and Look will not be
+  /// called.
   void Leave(std::chrono::milliseconds within);
 
  private:

@@ -1,7 +1,5 @@
-// ReceiveWatch: calls ReceiveBudget::Weigh (base/receive_budget.h) again and again. It has a thread
-// of its own for this, which gRPC can't delay. (gRPC can delay the thread that hands a connection
-// to it: that thread may have to read from the connection as long as more comes.) ReceiveWatch also
-// gives unused memory of the process back to the system.
+// ReceiveWatch: calls ReceiveBudget::Weigh (base/receive_budget.h) again and again, on a thread of
+// its own that gRPC can't delay. It also gives unused memory back to the system.
 #pragma once
 
 #include <chrono>
@@ -19,22 +17,22 @@ class ReceiveWatch {
  public:
   /// The shortest pause between two calls of Weigh.
   static constexpr std::chrono::milliseconds kEvery{100};
-  /// The longest pause. With ten thousand connections, Weigh takes some 10 ms. Then the pauses get
+  /// The longest pause. The more connections there are, the longer Weigh takes. Then the pauses get
   /// longer, up to this bound, so that the thread takes only about a twentieth of a processor.
   static constexpr std::chrono::milliseconds kLongest{300};
-  static constexpr std::chrono::seconds kLate{1};
+  static constexpr std::chrono::seconds kLate{1};  ///< see Start
 
   explicit ReceiveWatch(const ReceiveBudget::Bounds& bounds)
       : budget_(std::make_shared<ReceiveBudget>(bounds)) {}
-  /// Starts the thread. If a callback of gRPC has waited for kLate or longer, the thread calls
+  /// Starts the thread. While a callback of gRPC has waited for kLate or longer, the thread calls
   /// `late` before each call of Weigh. REQUIRES (not checked): called at most once; `late` is set,
   /// and does not wait.
   void Start(std::function<void()> late);
   /// Ends the thread and waits for it.
   ~ReceiveWatch() = default;
 
-  /// Returns the budget, which is never null, also before Start. It may outlive this object, but
-  /// then nobody calls Weigh. Any thread.
+  /// Returns the budget, which is never null, not even before Start. The budget may outlive this
+  /// object, but then nobody calls Weigh. Any thread.
   const std::shared_ptr<ReceiveBudget>& budget() const { return budget_; }
 
  private:

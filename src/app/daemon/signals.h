@@ -1,5 +1,5 @@
-// batond's signals. The first SIGTERM or SIGINT asks for an orderly end. The second one ends the
-// process at once, without handing shards over. SIGHUP, SIGUSR1 and SIGUSR2 can be passed on.
+// Handles batond's signals. The first SIGTERM or SIGINT asks for an orderly end. The second ends
+// the process at once, and hands no shard over. SIGHUP, SIGUSR1 and SIGUSR2 can be passed on.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,12 @@ struct SignalHandlers {
   /// Called at the second SIGTERM or SIGINT, right before the process ends with exit code 1. May be
   /// empty.
   std::function<void()> second = {};
-  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2 with its number, also between the first and the
-  /// second SIGTERM or SIGINT. Empty: these signals have their default effect, which is to kill the
-  /// process.
+  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2 with its number, until the second SIGTERM or
+  /// SIGINT. Empty: these signals have their default effect, which is to kill the process.
   std::function<void(int signal)> others = {};
 };
 
-/// Installs the handlers, which are called one after another on a thread of their own. Makes the
+/// Installs the handlers, and calls them one after another on a thread of their own. Makes the
 /// process ignore SIGPIPE and SIGXFSZ. Gives SIGCHLD its default effect, because the parent may
 /// have ignored SIGCHLD, and a child inherits this. REQUIRES (not checked): called once, before the
 /// process has other threads.

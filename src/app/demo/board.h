@@ -2,11 +2,11 @@
 // the node writes into this file which shards it leads.
 //
 // In a *sweep*, the node asks its library for the leadership of every shard, and writes each answer
-// as one *word*. The demo reads the words at any time, also while the node is stopped. There are no
-// locks, and any thread may use a board. Words and the fields of the head are atomic, so a killed
-// or stopped node leaves none of them half written. (But it may leave an entry of Head::notes half
-// written.) Each word and field has one writer. Only Head::write_state has two writers, the node
-// and the demo, which take turns.
+// as one *word*. The demo may read the words at any time, even while the node is stopped. Any
+// thread may use a board; there are no locks. Words and the fields of Head are atomic, except
+// Head::notes. So a node that is killed or stopped leaves no word half written, but it may leave a
+// note half written. Each word and field has one writer. Only Head::write_state has two writers:
+// the node and the demo, which take turns.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@
 
 namespace baton::app {
 
-/// One shard's word: the term in which the node leads the shard, and whether it is activated. 0:
-/// the node doesn't lead the shard.
+/// The word of one shard: the term in which the node leads the shard, and whether this leadership
+/// is activated. 0: the node does not lead the shard.
 using BoardWord = std::int64_t;
 constexpr BoardWord WordOf(const Leadership& leadership) {
   return leadership.leads ? leadership.term.value * 2 + (leadership.activated ? 1 : 0) : 0;
@@ -39,24 +39,24 @@ enum class BoardState : std::uint32_t {
   kEnded    ///< after a signal, the node has drained and ended
 };
 
-/// The state of the last write that the demo asked for. kNotLeader and all states after kSent are
-/// final.
+/// The state of the last write that the demo asked for. Final states are kNotLeader and all states
+/// after kSent.
 enum class WriteState : std::uint32_t {
   kIdle,
   kAsked,      ///< the demo asked for the write
   kNotLeader,  ///< the node didn't lead the shard, so it sent nothing
-  kDecided,    ///< the node led the shard; the application works before it sends the write
+  kDecided,    ///< the node led the shard; the application still works before it sends the write
   kSent,
   kAccepted,
   kRefused,  ///< etcd refused the write, because the leadership that guards it is over
-  kUnknown,  ///< etcd gave no answer, 10 times
+  kUnknown,  ///< the node sent the write 10 times, and etcd never answered
 };
 
-/// One sweep over all shards.
+/// A note about one sweep over all shards.
 struct SweepNote {
   std::int64_t begun = 0;  ///< CLOCK_BOOTTIME, ns
   std::uint32_t led = 0;   ///< how many shards the node led
-  std::uint32_t old = 0;   ///< how many of these shards it led in a term up to Head::old_term
+  std::uint32_t old = 0;   ///< how many of `led` had a term up to Head::old_term
 };
 
 class DemoBoard {
@@ -65,9 +65,9 @@ class DemoBoard {
 
   struct Head {
     // Written by the node.
-    std::atomic<std::int64_t> swept_from;  ///< start of the last whole sweep; see SweepNote::begun
-    std::atomic<std::uint64_t> sweeps;     ///< complete sweeps; `notes` has the last kNotes
-    std::atomic<std::uint64_t> changes;    ///< how often a word has changed
+    std::atomic<std::int64_t> swept_from;    ///< SweepNote::begun of the last complete sweep
+    std::atomic<std::uint64_t> sweeps;       ///< complete sweeps; `notes` has the last kNotes
+    std::atomic<std::uint64_t> changes;      ///< how often a word has changed
     std::atomic<std::int64_t> sweep_period;  ///< ns between the starts of two sweeps
     std::atomic<std::uint32_t> port;         ///< its gRPC server's port; 0 before kServing
     std::atomic<std::uint32_t> http_port;    ///< 0 before kServing, and if it serves no HTTP
@@ -82,8 +82,8 @@ class DemoBoard {
     std::atomic<std::int64_t> old_term;      ///< see SweepNote::old
     std::atomic<std::uint32_t> write_shard;  ///< set before write_state becomes kAsked
     std::atomic<std::int64_t> write_work;    ///< ns between the decision and the sending
-    /// Written by the node. Sweep number i, from 0, is in the entry i % kNotes. The entry can be
-    /// read if i < `sweeps`, until the node begins to write the note of sweep i + kNotes.
+    /// Written by the node. Entry i % kNotes is the note of sweep i, counted from 0. The entry can
+    /// be read if i < `sweeps`, until the node begins to write the note of sweep i + kNotes.
     std::array<SweepNote, kNotes> notes;
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
@@ -92,7 +92,7 @@ class DemoBoard {
   /// exists, or can't be created or mapped; the message says why.
   static Result<std::unique_ptr<DemoBoard>> Create(const std::string& path, std::uint32_t shards);
   /// Maps a file that Create made. kUnavailable: the file can't be opened or mapped. REQUIRES (not
-  /// checked): `shards` is as in Create; otherwise the file's size changes.
+  /// checked): `shards` is the same as for Create; otherwise the file's size changes.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
   /// Ends the mapping. The file stays.
   ~DemoBoard();

@@ -1,7 +1,7 @@
-// DemoCertificates: the certificate authority of a secure demo. It writes its certificates and
-// their keys to files in a folder of their own. Etcd and the nodes read these files, and read them
-// again when they change. Each certificate is valid for an hour. The authority's own certificate
-// is, too, and is never replaced; so a demo must not take longer.
+// DemoCertificates: the certificate authority of a secure demo. It writes certificates and their
+// keys to files in a folder of their own. etcd and the nodes read these files, and read them again
+// when they change. Each certificate is valid for an hour, also the authority's own, which is never
+// replaced. So a demo must not take longer.
 //
 // One thread at a time.
 #pragma once
@@ -18,32 +18,31 @@
 namespace baton::app {
 
 inline constexpr const char* kDemoEtcdUser = "baton";
-/// The password of kDemoEtcdUser and of root. Etcd also demands a certificate from every client.
+/// The password of kDemoEtcdUser and of root. etcd also demands a certificate from every client.
 inline constexpr const char* kDemoEtcdPassword = "demo";
 
-/// The names for which there are certificates. All nodes and etcd share the certificate of
-/// kDemoNode.
+/// The names for which there are certificates. All nodes and etcd use the certificate of kDemoNode.
 inline constexpr const char* kDemoNode = "node";
 inline constexpr const char* kDemoOperator = "operator";
 inline constexpr const char* kDemoReader = "reader";
 
-/// The paths of the CA, certificate and key of `who`, one of the names above, in the folder of a
-/// DemoCertificates.
+/// Returns the paths of the CA, certificate and key of `who`. `folder`: that of a DemoCertificates.
+/// `who`: one of the three names above.
 ClientTls DemoFiles(const std::string& folder, const std::string& who);
 
 class DemoCertificates {
  public:
   /// Makes the folder and issues the first certificates. kUnavailable: the folder or a file can't
-  /// be made; nothing is left of the folder.
+  /// be made; no folder is left then.
   static Result<std::unique_ptr<DemoCertificates>> Create();
   /// Removes the folder.
   ~DemoCertificates();
   DemoCertificates(const DemoCertificates&) = delete;
   DemoCertificates& operator=(const DemoCertificates&) = delete;
 
-  /// Replaces all certificates and keys by new ones of the same authority, one file after another.
-  /// So for a moment a new key is beside an old certificate. Nobody reads half a file.
-  /// kUnavailable: a file can't be written; other files may already be new.
+  /// Replaces all certificates and keys, one file after another. The authority stays the same. For
+  /// a moment, a new key is beside an old certificate. But nobody reads half a file. kUnavailable:
+  /// a file can't be written; other files may already be new.
   Status Renew();
 
   const std::string& folder() const { return folder_; }
@@ -58,7 +57,7 @@ class DemoCertificates {
 };
 
 /// Sets the user, the password and the certificates that a secure demo's etcd demands. `etcd`: the
-/// options of a node or of a transport.
+/// options to set, of a node or of a transport.
 template <typename Options>
 void UseAtDemoEtcd(const std::string& user, const PemTexts& texts, Options& etcd) {
   etcd.user = user;

@@ -1,8 +1,8 @@
-// DemoCluster: an etcd and the node processes of a demo, and the observer that watches the nodes.
+// DemoCluster: an etcd, the node processes of a demo, and the observer of the nodes.
 //
-// Use it on one thread, usually main. Unless DemoOptions::keep is set, the kernel kills the
-// processes when the thread that started them ends. REQUIRES (not checked): each `node` is an index
-// that StartNode returned.
+// Use a DemoCluster on one thread, usually main. Unless DemoOptions::keep is set, the kernel kills
+// the processes when the thread that started them ends. REQUIRES (not checked): each `node` is an
+// index that StartNode returned.
 #pragma once
 
 #include <sys/types.h>
@@ -28,12 +28,12 @@
 
 namespace baton::app {
 
-/// The path of this program. Each node is a process of the same program.
+/// Returns the path of this program. Each node is a process of the same program.
 std::string ProgramPath();
 
-/// Notes when members came and went, by a watch of its own on etcd. The times are those at which
-/// this process saw the events, so they are a little late. If the watch has ended, only the next
-/// call of Of opens it again, and the times may be much later. One thread at a time.
+/// Notes when members came and went, from a watch of its own on etcd. Each time is when this
+/// process saw the event, so it is a little late. If the watch ends, only the next call of Of opens
+/// it again. Then the times of the events in between are too late. One thread at a time.
 class DemoMembers {
  public:
   /// REQUIRES: `transport` outlives this object.
@@ -44,7 +44,7 @@ class DemoMembers {
     std::optional<TimePoint> joined = {};
     std::optional<TimePoint> gone = {};
   };
-  /// Both times are unset for an unknown node.
+  /// For an unknown node, both times are unset.
   Times Of(const NodeId& node);
 
  private:
@@ -62,25 +62,24 @@ class DemoMembers {
 
 class DemoCluster {
  public:
-  /// Starts etcd, and no node yet. Blocks until etcd is healthy (see lab::PrivateEtcd::Start).
-  /// kNotFound: etcd is not on PATH, or etcdctl, which a secure demo needs. kUnavailable: etcd did
-  /// not start, or a certificate can't be written. Other errors: folders or users could not be
-  /// made.
+  /// Starts etcd, and no node yet. Waits until etcd is healthy (see lab::PrivateEtcd::Start).
+  /// kNotFound: etcd is not on PATH, or a secure demo does not find etcdctl there. kUnavailable:
+  /// etcd did not start, or a certificate can't be written. Other errors: folders or users could
+  /// not be made.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends all processes, unless LeaveRunning was called. First asks the node kGuarded, if Kill did
-  /// not kill it, to drain and end, and waits up to 5 s for its end. The other nodes and etcd are
-  /// killed.
+  /// Ends all processes, unless LeaveRunning was called. If the node kGuarded was not killed, first
+  /// asks it to drain and end, and waits for this for up to 5 s. Kills the other nodes and etcd.
   ~DemoCluster();
 
   /// Starts a node process: n1, then n2 and so on. Returns before the node serves;
-  /// DemoBoard::Head::state shows when it does. Only the node kGuarded has a guard. Errors: those
+  /// DemoBoard::Head::state shows when it serves. Only the node kGuarded has a guard. Errors: those
   /// of DemoBoard::Create and Subprocess::Start.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   static constexpr NodeIndex kGuarded = 1;
-  /// Sends SIGKILL and waits for the process's end, without a bound. A second call changes nothing.
+  /// Sends SIGKILL and waits without a bound for the process's end. A second call changes nothing.
   void Kill(NodeIndex node);
-  /// Sends SIGSTOP and waits until the process has stopped or ended. Gives up after a minute, with
-  /// a warning in the log.
+  /// Sends SIGSTOP and waits until the process has stopped or ended. If this takes longer than a
+  /// minute, logs a warning and returns.
   void Stop(NodeIndex node);
   /// Sends SIGCONT.
   void Wake(NodeIndex node);
@@ -88,13 +87,13 @@ class DemoCluster {
   const NodeId& name(NodeIndex node) const { return nodes_[node].name; }
   DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
   const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
-  /// "127.0.0.1:port" of gRPC. The port is 0 until the node serves.
+  /// Returns "127.0.0.1:port" of gRPC. The port is 0 until the node serves.
   std::string endpoint(NodeIndex node) const;
-  /// "127.0.0.1:port" of HTTP. The port is 0 until the node serves. If the demo is not secure, it
-  /// is always 0.
+  /// Returns "127.0.0.1:port" of HTTP. The port is 0 until the node serves. If the demo is not
+  /// secure, the port is always 0.
   std::string http_endpoint(NodeIndex node) const;
-  /// The TLS settings with which `who` (a name in certificates.h) calls a node. If the demo is not
-  /// secure, they mean no TLS.
+  /// Returns the TLS settings with which `who` calls a node. `who`: a name in certificates.h. If
+  /// the demo is not secure, the result means no TLS.
   ClientTls tls(const std::string& who = kDemoOperator) const;
   /// Null: the demo is not secure.
   DemoCertificates* certificates() { return certificates_.get(); }
@@ -103,23 +102,22 @@ class DemoCluster {
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
 
-  /// One line about a node that ended or halted by itself. Empty: there is no such node.
+  /// Returns one line about a node that ended or halted by itself. Empty: there is no such node.
   std::string Trouble();
 
   DemoObserver& observer() { return *observer_; }
   DemoMembers& members() { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// Reads the shards' records from etcd. The result has damaged records, too
-  /// (RecordFact::readability). Waits up to 5 s. kUnavailable: etcd can't be read.
+  /// Reads the shards' records from etcd, also damaged ones (RecordFact::readability). Waits up to
+  /// 5 s. kUnavailable: etcd can't be read.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
-  /// Makes the destructor keep the folder with logs and state, so that the cause of a failure can
-  /// be found.
+  /// Makes the destructor keep the folder with logs and state, for example after a failure.
   void KeepFolder() { etcd_->Keep(); }
   /// Makes the destructor leave all processes running, and keep the folder. REQUIRES (not checked):
-  /// DemoOptions::keep is set, and the node kGuarded was killed. (If it was not, the destructor
-  /// ends this node.)
+  /// DemoOptions::keep is set, and the node kGuarded was killed. Otherwise the destructor ends this
+  /// node.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }

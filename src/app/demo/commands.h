@@ -1,5 +1,5 @@
-// batonctl's verbs `demo` and `demo-node`. They are not in ctl/commands.h, because they need the
-// node library and a private etcd.
+// Adds batonctl's verbs `demo` and `demo-node`. They are not in ctl/commands.h, because they need
+// the node library and a private etcd.
 #pragma once
 
 #include <CLI/CLI.hpp>

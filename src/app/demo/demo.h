@@ -1,10 +1,10 @@
-// `batonctl demo`: shows what Baton does, on a temporary etcd and nodes of its own.
+// Runs `batonctl demo`, which shows what Baton does, on a temporary etcd and nodes of its own.
 //
-// Nodes start and balance. Two nodes join, two are killed (one of these has a guard), one is
-// stopped by SIGSTOP and continued, and one is drained. The demo prints PASS or FAIL for each
-// statement that it checks, with the measurement of an observer outside the nodes. FAIL means that
-// something was incorrect or took too long. The bound of a time is TTL + 3 s. After a node that has
-// a guard was killed, the bound is half of the TTL. A very busy machine can cause a FAIL, too.
+// Nodes start and balance. Two nodes join. Two nodes are killed, one of which has a guard. One node
+// is stopped by SIGSTOP and continued, and one is drained. For each statement that it checks, the
+// demo prints PASS or FAIL, and the measurement of an observer outside the nodes. FAIL means that
+// something was incorrect or took too long. The bound of a time is TTL + 3 s; after a node with a
+// guard was killed, half of the TTL. A very busy machine can cause a FAIL, too.
 #pragma once
 
 #include <chrono>
@@ -28,15 +28,15 @@ struct DemoOptions {
 };
 
 /// Runs the demo and returns batonctl's exit code: kDone; kFailed if a statement was false or the
-/// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses only an etcd of its own. Ends its
-/// processes before it returns, with one exception: if `keep` is set and the demo came to its end,
-/// also with a FAIL, the cluster goes on running after RunDemo has returned. RunDemo then prints
-/// how to use the cluster and how to stop it. In this cluster the killed nodes stay dead, and the
-/// drained node stays drained. After a FAIL the folder with the logs stays.
+/// demo can't go on; kInterrupted after Ctrl-C or SIGTERM. Uses only an etcd of its own. After a
+/// FAIL, the folder with the logs stays. Ends its processes before it returns, with one exception.
+/// If `keep` is set and the demo came to its end, even with a FAIL, the cluster goes on running.
+/// RunDemo prints how to use the cluster and how to stop it. The killed nodes stay dead, and the
+/// drained node stays drained.
 ///
-/// REQUIRES: Interrupt::Install was called; the options are within the bounds of DemoOptions; there
-/// are more shards than kMaxNodes; at most one of `keep` and `secure` is set. The command line
-/// checks the options; RunDemo does not.
+/// REQUIRES (not checked): Interrupt::Install was called; the options are within the bounds of
+/// DemoOptions; there are more shards than kMaxNodes; at most one of `keep` and `secure` is set.
+/// The command line checks the options.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app

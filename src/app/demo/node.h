@@ -1,5 +1,5 @@
-// `batonctl demo-node`: one node of a demo. `batonctl demo` starts it as a process of its own. It
-// embeds a node as an application does.
+// Runs `batonctl demo-node`: one node of a demo, in a process of its own. It embeds a node as an
+// application does.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,7 @@
 
 namespace baton::app {
 
-/// The demo's rebalance delay and cooldown are shorter than the defaults, so that the demo doesn't
-/// take minutes.
+/// The demo's rebalance delay and cooldown are shorter than the defaults, to save time.
 inline constexpr std::chrono::milliseconds kDemoRebalanceDelay{1000};
 inline constexpr std::chrono::milliseconds kDemoCooldown{0};
 inline constexpr const char* kDemoGroup = "demo";
@@ -27,15 +26,16 @@ struct DemoNodeOptions {
   std::chrono::seconds ttl{5};
 };
 
-/// Runs until SIGTERM or SIGINT, and then drains the node. Returns the exit code. 0: the node ran;
-/// the log says so if the drain failed. 1: the node could not start; the log says why, and the
-/// board shows kHalted. If the node halts later, the board shows kHalted, and the process goes on
-/// until a signal. REQUIRES (not checked): called from main, after Interrupt::Install;
-/// DemoBoard::Create made the board's file.
+/// Runs until SIGTERM or SIGINT, and then drains the node. Returns the exit code:
+///  - 0: the node ran. If the drain failed, the log says so.
+///  - 1: the node could not start. The log says why, and the board shows kHalted.
+/// If the node halts later, the board shows kHalted, and the process goes on until a signal.
+/// REQUIRES (not checked): called from main, after Interrupt::Install; DemoBoard::Create made the
+/// board's file.
 int RunDemoNode(const DemoNodeOptions& options);
 
-/// The prefix of the application's own keys in etcd. There is one key for each shard, to which
-/// guarded writes go.
+/// The prefix of the application's own keys in etcd. There is one key for each shard. Guarded
+/// writes go to these keys.
 inline constexpr const char* kDemoDataPrefix = "/demo-data/";
 std::string DemoBoardPath(const std::string& folder, const NodeId& node);
 

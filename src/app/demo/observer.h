@@ -1,14 +1,15 @@
-// DemoObserver: sees from outside which node leads which shard. All times are those of this
-// process's clock.
+// DemoObserver: sees from outside which node leads which shard. All its times are of this process's
+// clock.
 //
 // A thread of its own reads the boards (board.h) of all nodes again and again. Each reading of all
-// boards is a sample. A sample checks two rules: no two nodes lead a shard in the same term, and no
-// node leads a shard in an old term after a newer leadership of the shard was seen. A killed node
-// leads nothing from the call of Killed on. A stopped node leads nothing from the call of Stopped
-// until the first sweep that the node begins after the call of Woken.
-//
-// A board is as old as the node's last sweep. So an old leadership breaks the second rule only if
-// it is still there in a sweep that began after the newer leadership was seen.
+// boards is a sample, and checks two rules:
+//  - No two nodes lead a shard in the same term.
+//  - No node leads a shard in an old term after a newer leadership of the shard was seen. A board
+//    is as old as the node's last sweep. So only a sweep that began after the newer leadership was
+//    seen can break this rule.
+// A killed node counts as leading nothing from the call of Killed on. A stopped node counts as
+// leading nothing from the call of Stopped on, until the first sweep that it begins after the call
+// of Woken.
 //
 // Thread-safe.
 #pragma once
@@ -26,19 +27,20 @@
 
 namespace baton::app {
 
-/// Index of a node, in the order of the calls of Add.
+/// The index of a node, in the order of the calls of Add.
 using NodeIndex = std::size_t;
 inline constexpr NodeIndex kNobody = static_cast<NodeIndex>(-1);
 
-/// A leadership that the observer saw activated.
+/// A leadership that the observer saw activated. A leadership that is suspended and resumed counts
+/// again, in the same term.
 struct SeenChange {
   ShardId shard;
-  NodeIndex from = kNobody;  ///< the leader before; may be `to`, in an earlier term
+  NodeIndex from = kNobody;  ///< the leader before; may be `to`
   NodeIndex to = kNobody;
   Term term;  ///< of the new leadership
   /// When the earlier leadership was seen to end, or when its process was killed or stopped. If the
-  /// new leadership was seen before that, the time when it was seen. If nobody led the shard
-  /// before, the observer's start.
+  /// new leadership was seen first, the time when it was seen. If nobody led the shard before, the
+  /// observer's start.
   TimePoint left{};
   TimePoint led{};  ///< when the new leadership was activated
   Duration gap() const { return led - left; }
@@ -54,21 +56,21 @@ class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
 
-  /// Adds a node. REQUIRES (not checked): `board` outlives the observer, and has as many shards as
-  /// the observer.
+  /// Adds a node. REQUIRES (not checked): `board` outlives the observer, and both have the same
+  /// number of shards.
   NodeIndex Add(const std::string& node, DemoBoard& board);
 
-  // Call each of these just before the signal (SIGKILL, SIGSTOP, SIGCONT) is sent. REQUIRES (not
-  // checked): Add returned `node`.
+  // Call these just before the signal is sent: SIGKILL, SIGSTOP or SIGCONT. REQUIRES (not checked):
+  // Add returned `node`.
   void Killed(NodeIndex node);
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
-  /// The leaders now, by shard number. Here, in Counts and in Leaderless, a shard counts as led
-  /// only after its leader was activated.
+  /// Returns the leaders now, by shard number. Here, in Counts and in Leaderless, a shard counts as
+  /// led only after its leader was activated.
   std::vector<SeenShard> Shards() const;
-  /// The leaderships that the observer saw activated, in the order in which it saw them, without
-  /// the first `from` of them. REQUIRES (checked): from <= ChangeCount().
+  /// Returns the leaderships that the observer saw activated, in the order in which it saw them.
+  /// Leaves the first `from` of them out. REQUIRES (checked): from <= ChangeCount().
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
   /// How many shards each node leads, by NodeIndex.
@@ -76,10 +78,10 @@ class DemoObserver {
   /// How many shards nobody leads.
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// One line for each time that a rule was broken, but at most the first kMaxViolations lines.
+  /// Returns a line for each time that a rule was broken, but only the first kMaxViolations lines.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen now. This is the time from one sweep to the next, of the running
-  /// node for which it is longest, plus the pause between two samples.
+  /// Returns how late a change may be seen now. This is the longest time from one sweep of a
+  /// running node to its next sweep, plus the pause between two samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMaxViolations = 20;
@@ -137,8 +139,8 @@ struct Percentiles {
   Duration p99{};
   Duration max{};
 };
-/// Each percentile is one of the durations (nearest rank). REQUIRES (checked): `durations` is not
-/// empty.
+/// Returns percentiles, each of which is one of the durations (nearest rank). REQUIRES (checked):
+/// `durations` is not empty.
 Percentiles PercentilesOf(std::vector<Duration> durations);
 
 }  // namespace baton::app

@@ -14,8 +14,8 @@ void Pause(Duration duration);
 
 class Repeater {
  public:
-  /// Starts the thread, which calls `step` at once. Each call of `step` returns the pause before
-  /// the next call. REQUIRES (not checked): `step` is set, and doesn't throw.
+  /// Starts the thread, which calls `step` at once and then again and again. `step` returns the
+  /// pause before its next call. REQUIRES (not checked): `step` is set, and doesn't throw.
   explicit Repeater(std::function<Duration()> step);
   /// Waits until the present call of `step` has returned, and the whole pause after it is over.
   ~Repeater();

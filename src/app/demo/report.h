@@ -1,5 +1,4 @@
-// DemoReport: prints a demo's output to stdout, line by line, for a terminal or a log. It escapes
-// control characters only in tables.
+// DemoReport: prints a demo's output to stdout, line by line. It escapes only tables.
 //
 // One thread at a time.
 #pragma once
@@ -16,8 +15,8 @@ struct DemoClaim {
   bool holds = false;    ///< PASS or FAIL
   std::string claim;     ///< the statement
   std::string measured;  ///< the measurement
-  /// Advice on what to try if the statement is false. If it is empty, DemoStage::Claim replaces it.
-  /// DemoReport itself prints it as it is, and only if the statement is false.
+  /// Advice, printed only if the statement is false. DemoStage::Claim replaces an empty advice;
+  /// DemoReport does not.
   std::string next = {};
 };
 
@@ -25,7 +24,7 @@ class DemoReport {
  public:
   explicit DemoReport(bool color) : color_(color), started_(BootClock::now()) {}
 
-  /// Prints the title of a part, with the next number.
+  /// Prints the title of a part, after the part's number.
   void Part(const std::string& title);
   void Line(const std::string& text);
   /// Prints a remark, which neither passes nor fails.
@@ -46,8 +45,8 @@ class DemoReport {
   int failed_ = 0;
 };
 
-/// Returns a duration with about three digits. Durations below 1 s are in milliseconds, longer ones
-/// in seconds: "0.42 ms", "118 ms", "5.31 s".
+/// Returns a duration with about three digits, in milliseconds below 1 s and otherwise in seconds:
+/// "0.42 ms", "118 ms", "5.31 s".
 std::string TimeWord(Duration duration);
 /// Returns a number with separators: "1,024".
 std::string Grouped(std::uint64_t number);

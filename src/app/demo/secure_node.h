@@ -1,5 +1,5 @@
-// SecureNode: the additional parts of a node in a secure demo. It has three parts: TLS on the
-// node's ports, with roles that certificates give; an HTTP server; and certificates for etcd.
+// SecureNode: the parts that a node of a secure demo has in addition. These are TLS on the node's
+// ports, with roles for certificates; an HTTP server; and certificates for etcd.
 //
 // One thread at a time.
 #pragma once
@@ -29,13 +29,13 @@ class SecureNode {
 
   /// The authority, certificate and key that the node uses now.
   PemTexts texts() const { return identity_->Get()->texts; }
-  /// Credentials that follow changes of the certificates. REQUIRES (not checked): the server
-  /// accepts connections one after another (see TlsServerCredentials). If gRPC opens the port, set
-  /// GRPC_ARG_ALLOW_REUSEPORT to 0 for this.
+  /// Returns credentials that follow changes of the certificates. REQUIRES (not checked): the
+  /// server accepts connections one after another (see TlsServerCredentials). If gRPC itself
+  /// listens on the port, this needs GRPC_ARG_ALLOW_REUSEPORT = 0.
   std::shared_ptr<grpc::ServerCredentials> credentials() const;
-  /// As RegisterAdminService of baton/grpc.h, but a caller needs a certificate. With the operator's
-  /// certificate it may change the group, with the reader's it may only read. REQUIRES: `node`
-  /// outlives the service.
+  /// Like RegisterAdminService of baton/grpc.h, but a caller needs a certificate. With the
+  /// operator's certificate, it may change the group. With the reader's certificate, it may only
+  /// read. REQUIRES: `node` outlives the service.
   std::unique_ptr<AdminService> Register(grpc::ServerBuilder& builder, Node& node) const;
   /// Serves HTTPS on a free port of 127.0.0.1. Errors: those of HttpServer::Start. REQUIRES: `node`
   /// outlives the server.
@@ -43,8 +43,8 @@ class SecureNode {
 
   /// Reads the files. Uses changed certificates for new connections to the servers, and for new
   /// connections of `node` to etcd. If new certificates can't be used, the earlier ones stay in
-  /// use, and the log says so. If only `node` refuses the new certificates, the servers use them
-  /// nevertheless. In both cases, the next call tries again. Call it twice a second.
+  /// use. If only `node` refuses new certificates, the servers use them nevertheless. In both
+  /// cases, the log says so, and the next call tries again. Call Look twice a second.
   void Look(Node& node);
 
  private:

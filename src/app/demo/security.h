@@ -1,5 +1,5 @@
-// DemoSecurity: the part of a secure demo about certificates. It shows that callers without a
-// certificate are refused, that a reader may only read, and that all certificates can be replaced
+// DemoSecurity: the part of a secure demo about certificates. It shows three things: callers
+// without a certificate are refused; a reader may only read; and all certificates can be replaced
 // while streams and calls go on.
 //
 // For threads and exceptions, see DemoStage.
@@ -26,8 +26,8 @@ class DemoSecurity : public DemoStage {
   void ClaimRefused();
   void ClaimReaderReads();
   void Order(runtime::PolicyRequest::Verb verb);
-  /// The serial numbers of the certificates that the ports of etcd and of the running nodes show
-  /// now. Empty: there was no handshake with that port.
+  /// Returns the serial numbers of the certificates that the ports of etcd and of the running nodes
+  /// show now. An empty text: the handshake with that port failed.
   std::vector<std::string> Serials() const;
   void ClaimReplaced(const std::vector<std::string>& before);
 };

@@ -1,14 +1,13 @@
-// FreeRequests and FreeableRequests: a server drops the request of a unary call before it sends the
+// FreeRequests and FreeableRequests: a server frees a unary call's request before it sends the
 // answer.
 //
-// gRPC keeps both messages of a call until the call is over. The caller decides when that is,
-// because a call is over only once its answer has left. A request of 64 KiB can take 3 MiB once it
-// is parsed, because an empty element of a list costs some 50 times its bytes. So callers that take
-// no answers would make the process grow, and exceed no limit of calls or bytes.
+// gRPC keeps both messages of a call until the call is over. A call is over only when its answer
+// has left, so the caller decides how long a call lasts. A parsed request of 64 KiB can take 3 MiB
+// of memory. So callers that don't read their answers could make the process grow, without
+// exceeding a limit of calls or bytes.
 //
-// A server needs both: FreeableRequests for each unary method of a service, and the interceptor
-// FreeRequests. The interceptor also frees a request that could not be parsed, which no method
-// sees.
+// A server needs both: FreeableRequests for each unary method of a service, and the interceptor of
+// FreeRequests. The interceptor also frees requests that could not be parsed.
 //
 // Any thread.
 #pragma once
@@ -21,8 +20,8 @@
 
 namespace baton {
 
-/// Allocates the messages of a method's calls in a way that lets gRPC's FreeRequest free the
-/// request. It has no state.
+/// Allocates the messages of a method's calls, so that gRPC can free the request alone. Has no
+/// state.
 template <typename Request, typename Response>
 class FreeableRequest final : public grpc::MessageAllocator<Request, Response> {
  public:
@@ -47,10 +46,9 @@ class FreeableRequest final : public grpc::MessageAllocator<Request, Response> {
   };
 };
 
-/// Gives methods of `service` a FreeableRequest each. `setters`: the members
-/// SetMessageAllocatorFor_... of its class, one for each unary method. REQUIRES (not checked): no
-/// server has the service yet, and the methods don't use their request after they have called
-/// Finish.
+/// Gives each unary method in `setters` a FreeableRequest. `setters`: for each method, the member
+/// SetMessageAllocatorFor_... of the service's class. REQUIRES (not checked): no server has the
+/// service yet. No method uses its request after it has called Finish.
 template <typename Service, typename... Base, typename... Request, typename... Response>
 void FreeableRequests(Service& service,
                       void (Base::*... setters)(grpc::MessageAllocator<Request, Response>*)) {
@@ -62,8 +60,8 @@ void FreeableRequests(Service& service,
   (set(setters), ...);
 }
 
-/// For ServerBuilder::experimental().SetInterceptorCreators. Changes nothing for methods without a
-/// FreeableRequest.
+/// Returns the interceptor's factory, for ServerBuilder::experimental().SetInterceptorCreators. The
+/// interceptor changes nothing for methods without a FreeableRequest.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> FreeRequests();
 
 }  // namespace baton

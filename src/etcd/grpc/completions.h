@@ -1,12 +1,9 @@
-// Completions: a completion queue of gRPC and the thread that takes from it. Only for this folder
-// (it includes gRPC).
+// Completions: a completion queue of gRPC, and a thread that takes completed steps from the queue.
+// Only for this folder (it includes gRPC).
 //
-// gRPC's callback threads serve all callers of a process in turn: thousands of calls at once would
-// hold up etcd's answers, and cost a node its lease. So the calls and streams to etcd complete on
-// this thread. They also begin and write on this thread. Reason: if one thread writes to a
-// connection while another thread reads from it, gRPC (1.51) passes the rest of both to an executor
-// of its own. That executor also handles the messages of callers, and may be busy with them for
-// many seconds.
+// The calls and streams to etcd begin, write and complete on this thread, not on gRPC's own
+// threads. Callers of this process can keep gRPC's threads busy for many seconds. If etcd's answers
+// waited for those threads, a node could lose its lease (docs/decisions/26).
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -16,24 +13,25 @@
 
 namespace baton::etcd {
 
-/// A step of a call or stream: its start, a read, a write or its end.
+/// A step of a call or stream: the start, a read, a write, the end, or a Wake.
 class Step {
  public:
-  /// The step's tag in a queue, for the function of gRPC that starts the step. Any thread.
-  /// Completed sees everything that this thread did before it called tag.
+  /// The tag of this step, for the gRPC function that starts the step. Any thread. Completed sees
+  /// everything that the calling thread did before tag().
   void* tag();
-  /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Called on
-  /// the queue's thread. Completed may destroy the step.
+  /// The step is over. `ok`: as grpc::CompletionQueue::Next says of this kind of step. Runs on the
+  /// queue's thread. May destroy the step.
   virtual void Completed(bool ok) = 0;
 
  protected:
   ~Step() = default;
 };
 
-/// Completes a step soon, on a queue's thread.
+/// Completes a step soon, on the thread of a queue.
 class Wake {
  public:
-  /// Any thread, one at a time. REQUIRES (not checked): the step of the last Set has completed.
+  /// Any thread, but no two calls at once. REQUIRES (not checked): the step of the last Set has
+  /// completed.
   void Set(grpc::CompletionQueue& queue, Step& step) {
     alarm_.Set(&queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), step.tag());
   }
@@ -42,8 +40,9 @@ class Wake {
   grpc::Alarm alarm_;
 };
 
-/// While an object of this class exists, its thread counts as inside a callback of a transport. So
-/// GrpcCore::Close can abort on this thread, instead of waiting for its own callback for ever.
+/// While a CallbackScope exists, the thread that made it counts as inside a callback of a
+/// transport. On such a thread, GrpcCore::Close aborts; otherwise it would wait for its own
+/// callback for ever.
 class CallbackScope {
  public:
   CallbackScope() { ++depth_; }
@@ -56,8 +55,8 @@ class CallbackScope {
   static thread_local int depth_;
 };
 
-/// Calls Step::Completed of each step, one after another, in the order in which the steps complete.
-/// A CallbackScope exists during these calls.
+/// Calls Step::Completed of the steps, one after another, in the order in which they complete. A
+/// CallbackScope exists during each call.
 class Completions {
  public:
   /// Starts the thread. Throws std::system_error if the host lacks threads.
@@ -68,7 +67,7 @@ class Completions {
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
 
-  /// For calls whose tags are those of steps. Any thread.
+  /// For calls and streams whose tags come from Step::tag. Any thread.
   grpc::CompletionQueue& queue() { return queue_; }
 
  private:

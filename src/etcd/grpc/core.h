@@ -1,8 +1,8 @@
 // GrpcCore: the state that the parts of GrpcTransport share. Only for this folder (it includes
 // gRPC).
 //
-// GrpcCore owns connections, the endpoint book, the tokens and the register of outstanding
-// operations. Thread-safe. It holds no lock while it calls gRPC or the caller's code.
+// GrpcCore owns the connections, the endpoint book, the tokens, and a register of the operations
+// that are not over. Thread-safe. GrpcCore holds no lock while it calls gRPC or the caller's code.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -26,22 +26,20 @@
 
 namespace baton::etcd {
 
-/// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
-/// unregisters. Otherwise the ClientContext and the stubs would keep the channel, and a connection
-/// could outlive the transport.
+/// A call or stream that is not over yet. REQUIRES (not checked): it drops its ClientContext and
+/// its stubs before it unregisters, because these keep a connection open.
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Makes the operation end soon. Does not wait for its end. Any thread.
+  /// Makes the operation end soon, and does not wait for the end. Any thread.
   virtual void Cancel() = 0;
 };
 
-/// The use of a connection. The value is the index of the connection's channel in
-/// EndpointStubs::channels.
+/// The use of a connection. The value is the index of its channel in EndpointStubs::channels.
 enum class Use { kUnary, kKeepAlive, kWatch };
 
-/// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each; all use
-/// the same certificates.
+/// The stubs of one endpoint. Unary calls, keepalives and watches have a connection each. All three
+/// connections use the same certificates.
 struct EndpointStubs {
   std::array<std::shared_ptr<grpc::Channel>, 3> channels;  ///< by Use
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
@@ -63,73 +61,76 @@ class GrpcCore {
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
-  /// The options, with the credentials from the start, even after SetCredentials.
+  /// The options from the constructor. SetCredentials does not change them.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
   /// Whether some endpoint has TLS.
   bool uses_tls() const;
-  /// As GrpcTransport::SetCredentials. REQUIRES: CheckPem accepts the certificates (base/pem.h).
+  /// As GrpcTransport::SetCredentials. REQUIRES (not checked): CheckPem (base/pem.h) accepts the
+  /// certificates.
   void SetCredentials(const EtcdCredentials& credentials);
-  /// Calls the options' on_credentials, if it is set. REQUIRES: no lock is held.
+  /// Calls the options' on_credentials, if it is set. REQUIRES (not checked): the caller holds no
+  /// lock.
   void TellOfCredentials(const std::string& what, const CallStatus& status);
 
-  /// Registers an operation, and keeps it alive until Unregister. False: the transport is closing,
-  /// and the operation must not start.
+  /// Registers an operation, and keeps it alive until Unregister. Returns false if the transport is
+  /// closing; then the operation must not start.
   bool Register(std::shared_ptr<Operation> operation);
-  /// Returns what Register got. REQUIRES (not checked): this is the operation's last use of the
-  /// core, and the caller keeps the result until its own function returns, because the operation
-  /// may be destroyed with it.
+  /// Ends the registration. Returns what Register got; null if the operation is not registered.
+  /// REQUIRES (not checked): the operation does not use the core after this, and the caller keeps
+  /// the result until its own function returns. (The operation may be destroyed with the result.)
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
   bool closing() const { return closing_.load(); }
-  /// Cancels all operations and waits until they have unregistered. From now on Register returns
+  /// Cancels all operations, and waits until they have unregistered. From now on Register returns
   /// false. May be called again. REQUIRES (checked): not called inside a callback of a transport.
   void Close();
 
-  /// Completes the steps of unary calls and watches. REQUIRES: the operation is registered.
+  /// Completes the steps of unary calls and watches. REQUIRES (not checked), also for
+  /// keepalive_queue: the operation that uses the queue is registered.
   grpc::CompletionQueue& queue() { return completions_.queue(); }
-  /// Completes the steps of keepalives. They have a thread of their own, so they don't wait while a
-  /// large answer is decoded.
+  /// Completes the steps of keepalives, on another thread than queue(). So keepalives don't wait
+  /// while a large answer is decoded.
   grpc::CompletionQueue& keepalive_queue() { return keepalive_completions_.queue(); }
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
   /// The endpoint's connections. The caller keeps them while it starts a call; a started call keeps
-  /// its connection by itself. REQUIRES (not checked), here and in the functions below: `endpoint`
-  /// is below endpoint_count().
+  /// its connection by itself. REQUIRES (not checked), also for address and all functions below:
+  /// `endpoint` is below endpoint_count().
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
-  // The next six use the endpoint book: see EndpointBook.
+  // The next six functions use the endpoint book: see EndpointBook.
   std::size_t CurrentEndpoint();
   std::optional<std::size_t> NextEndpoint(const std::vector<bool>& tried);
-  /// The best endpoint whose address is not `avoid`, or the current one if there is no other.
+  /// The best endpoint whose address is not `avoid`. The current endpoint if there is no other.
   std::size_t EndpointOtherThan(const std::string& avoid);
   void ReportAnswered(std::size_t endpoint);
-  /// `use`: what the connection is for. Its state shows whether etcd itself gave the answer or
-  /// could not be reached.
+  /// `use`: the use of the connection that failed. The connection's state shows whether etcd itself
+  /// answered, or could not be reached.
   void ReportUnavailable(std::size_t endpoint, Use use);
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
-  /// Starts the due probes of quarantined endpoints and the due trials of certificates. Each new
-  /// call or stream calls this. No timer does, because only calls and streams need the results.
+  /// Starts the due probes of quarantined endpoints and the due trials of newer connections. Each
+  /// new call or stream calls this (except probes and trials); no timer does.
   void StartDueProbes();
 
  private:
   /// Why newer connections are tried.
   enum class Newer {
-    kNone,          ///< they are not
+    kNone,          ///< newer connections are not tried
     kCertificates,  ///< there are newer certificates
     kLookUp,        ///< the endpoint's name has to be looked up again
   };
 
-  /// An endpoint's connections, and a trial of newer ones on which etcd has not answered yet.
+  /// An endpoint's connections. A trial uses newer connections, on which etcd has not answered yet.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
     std::shared_ptr<EndpointStubs> trial = nullptr;  ///< null: no trial runs
     Newer wanted = Newer::kNone;
-    /// When a connection failed first since etcd was reached last; max(): none has failed since.
+    /// When a connection first failed since etcd was last reached; max(): none has failed.
     TimePoint unreachable_since = TimePoint::max();
     TimePoint tried_at{};
     Duration pause{};   ///< the time from one trial to the next
-    bool told = false;  ///< the failure of the newer certificates was reported
+    bool told = false;  ///< a failure of the newer certificates was reported
   };
   struct Trial {
     std::size_t endpoint = 0;
@@ -158,11 +159,10 @@ class GrpcCore {
   std::condition_variable all_over_;                                       // mutex_
 };
 
-/// The time that is `left` after now, on gRPC's monotonic clock. So steps of the wall clock move no
-/// deadline.
+/// Returns now plus `left`, on gRPC's monotonic clock: the wall clock moves no deadline.
 gpr_timespec GrpcDeadline(Duration left);
 
-/// Adds the token, if there is one, to a call's metadata.
+/// Adds the token to a call's metadata, if its value is not empty.
 void AddToken(grpc::ClientContext& context, const Token& token);
 
 }  // namespace baton::etcd

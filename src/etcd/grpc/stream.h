@@ -1,9 +1,9 @@
 // StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for this
 // folder.
 //
-// The owner's handle calls Send and Detach, from any thread. All steps of the stream (its start,
-// reads, writes and end) begin and complete on one thread of the core. GrpcCore keeps the object
-// alive until the stream has ended and no step is outstanding.
+// The owner's handle calls Send and Detach, from any thread. All steps of the stream (the start,
+// reads, writes and the end) begin and complete on one thread, that of Queue(). GrpcCore keeps the
+// object alive until the stream has ended and no step is outstanding.
 #pragma once
 
 #include <condition_variable>
@@ -34,9 +34,9 @@ class StreamCall : public Operation,
 
   const std::string& address() const { return address_; }
 
-  /// Opens the stream. If there is a user and no token yet, gets a token first, within
-  /// `unary_bound`. If it gets no token, it calls `ended`. If the transport is closing, does
-  /// nothing, and no callback comes. REQUIRES (not checked): called once.
+  /// Opens the stream. If a token is needed and missing, Open gets one first, within `unary_bound`.
+  /// If it gets none, the stream does not open, and `ended` comes. If the transport is closing,
+  /// does nothing, and no callback comes. REQUIRES (not checked): called once.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();
@@ -49,8 +49,8 @@ class StreamCall : public Operation,
         });
   }
 
-  /// Queues a request, which is sent once the stream is open. Does nothing if the stream is over,
-  /// or if kQueueBound requests are in the queue already.
+  /// Queues a request until the stream is open. Does nothing if the stream is over, or if
+  /// kQueueBound requests wait already.
   void Send(Request request) {
     const std::lock_guard lock(mutex_);
     if (over_ || queue_.size() >= kQueueBound) return;
@@ -59,7 +59,7 @@ class StreamCall : public Operation,
   }
 
   /// The owner is being destroyed: no callback starts from now on. Waits for a callback that runs
-  /// on another thread, but not for one that calls Detach itself. Then cancels the stream.
+  /// on another thread, then cancels the stream. May be called inside a callback.
   void Detach() {
     Handler released;
     {
@@ -77,8 +77,7 @@ class StreamCall : public Operation,
   void Cancel() override {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
-    // Before the call, Start sees cancelled_. Once the stream is over, it ends by itself, and no
-    // step may follow its end.
+    // Before the call, Start sees cancelled_. If the stream is over, no step may follow its end.
     if (called_ && !over_) WakeUp();
   }
 
@@ -89,9 +88,10 @@ class StreamCall : public Operation,
   virtual grpc::CompletionQueue& Queue() = 0;
   /// Prepares a call of the stream's method with `context`, for Queue().
   virtual Stream Prepare(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
-  /// Handles one response. Responses come in order; the next one reuses this one's memory.
+  /// Handles one response. Responses come in order. `response` is valid, and may be changed, until
+  /// this function returns.
   virtual void Received(Response& response) = 0;
-  /// The status for `ended`. `status`: the one that gRPC gave at the stream's end.
+  /// Returns the status for `ended`. `status`: gRPC's status at the end of the stream.
   virtual CallStatus FinalStatus(const grpc::Status& status) { return Judge(status); }
 
   GrpcCore& core() { return core_; }
@@ -100,7 +100,7 @@ class StreamCall : public Operation,
     return over_;
   }
 
-  /// Runs `call(handler)` unless Detach has begun.
+  /// Runs `call(handler)`, but does nothing if Detach has begun.
   template <typename Call>
   void Tell(const Call& call) {
     {
@@ -133,8 +133,8 @@ class StreamCall : public Operation,
     return ToCallStatus(status, verdict, address_);
   }
 
-  /// Gives up a token that was rejected; without a user, the rejection counts as a denial. If an
-  /// old token may have caused a denial, the outcome is unknown.
+  /// Corrects a verdict about the token, and gives a rejected token up. Without a user, a rejection
+  /// becomes kDenied. A denial that an old token may have caused becomes kTokenRejected.
   Verdict JudgeToken(Verdict verdict) {
     if (verdict == Verdict::kTokenRejected) {
       if (core_.options().user.empty()) return Verdict::kDenied;
@@ -148,7 +148,7 @@ class StreamCall : public Operation,
  private:
   static constexpr std::size_t kQueueBound = 4;
 
-  /// Calls a member function of the stream when the step completes.
+  /// Calls a member function of the stream when the step has completed.
   class MemberStep final : public Step {
    public:
     MemberStep(StreamCall& stream, void (StreamCall::*completed)(bool))
@@ -220,7 +220,7 @@ class StreamCall : public Operation,
   void WasRead(bool ok) {
     if (!ok) return Finish();
     Received(response_);
-    response_ = {};  // parsed into again, it would keep what it had at most
+    response_ = {};  // frees its memory
     stream_->Read(&response_, read_.tag());
   }
 

@@ -1,5 +1,5 @@
-// Opens the two kinds of streams, and makes their owners' handles. Only for this folder. The
-// contracts are those of Transport::OpenKeepAlive and Transport::OpenWatch. Any thread.
+// Opens the two kinds of streams, and returns the handles for their owners. Only for this folder.
+// The contracts are those of Transport::OpenKeepAlive and Transport::OpenWatch. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,12 @@
 // while they are used.
 //
 // A new password may reach Baton before it reaches etcd. So if etcd refuses the newest password,
-// TokenKeeper also tries the last password that etcd accepted.
+// TokenKeeper tries the last password that etcd accepted. If etcd refuses that one, too,
+// TokenKeeper tries the newest password once more.
 //
-// If etcd has authentication turned off, that is no error: calls go without a token until the next
-// renewal, or until etcd refuses a call because the call has no token. After a failed renewal in
-// the background, the next one begins 5 s later at the earliest, unless there is a new password.
+// If authentication is turned off in etcd, calls go without a token. This lasts until the next
+// renewal, or until etcd refuses a call without a token. After a failed renewal, the next one in
+// the background begins 5 s later at the earliest, or at once for a new password.
 //
 // Part of GrpcTransport. Thread-safe; holds no lock while it calls back.
 #pragma once
@@ -28,46 +29,50 @@ class GrpcCore;
 
 struct Token {
   std::string value;             ///< empty: calls go without a token
-  std::uint64_t generation = 0;  ///< identifies the token, so that GiveUp drops only this one
+  std::uint64_t generation = 0;  ///< identifies the token, for GiveUp
 };
 
 class TokenKeeper {
  public:
   using Ready = std::function<void(const CallStatus&, const Token&)>;
 
-  /// Empty `user`: no authentication. REQUIRES: `core` outlives this object and its requests.
+  /// Empty `user`: no authentication. REQUIRES (not checked): `core` outlives this object and its
+  /// requests.
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
-  /// Returns the token to use now. It is empty if no user is configured. Nullopt: there is no token
-  /// now, so call Get. If the token's renewal is due, starts it in the background.
+  /// Returns the token to use now. The token is empty if no user is configured, or if
+  /// authentication is turned off in etcd. Nullopt: there is no token now, so call Get. If the
+  /// token's renewal is due, Current starts the renewal in the background.
   std::optional<Token> Current();
 
-  /// Calls `ready` once: with a token, or with an error and no token. This happens on the thread of
-  /// GrpcCore::queue(), as soon as etcd has answered; without an answer, soon after `deadline`.
-  /// There is one exception: while the transport closes, Get may call `ready` itself. If a request
-  /// with the newest password is in flight and ends by `deadline`, Get waits for its token instead
-  /// of asking again. REQUIRES (not checked): a user is configured.
+  /// Gets a token from etcd, and calls `ready` once, with the token or with an error. This happens
+  /// on the thread of GrpcCore::queue(), soon after `deadline` at the latest. While the transport
+  /// closes, Get may call `ready` itself. If a request with the newest password is in flight and
+  /// ends by `deadline`, Get waits for that request and sends none. REQUIRES (not checked): a user
+  /// is configured.
   void Get(TimePoint deadline, Ready ready);
 
   /// etcd rejected this token: Current does not return it again. Does nothing if there is another
   /// token by now.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission to a call with this token. The cause may be that a member of etcd has
-  /// lost the token. So this function gives the token up, unless there is another one by now, and
-  /// returns true: try again. Returns false if the token is less than 5 s old and replaced another
-  /// one that was denied: then the role lacks the right. Also returns false if no user is
-  /// configured.
+  /// etcd denied permission to a call with this token, perhaps because a member of etcd has lost
+  /// the token. Returns whether to try again with another token:
+  ///  - No user is configured: false.
+  ///  - This is not the present token: true.
+  ///  - The present token is less than 5 s old and replaced a token that was denied: false, because
+  ///    the role lacks the right.
+  ///  - Otherwise: true. Gives the token up.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
-  /// Sets the newest password. The next request for a token authenticates with it. If there is a
-  /// token, the next call of Current starts such a request, unless an earlier request is still in
-  /// flight. The present token is used until etcd rejects it or there is another one. No effect
-  /// without a user, or if the password is the same.
+  /// Sets the newest password, for all later requests for a token. Once no earlier request is in
+  /// flight, the next call of Current that has a token starts a request. The present token is used
+  /// until etcd rejects it or another token replaces it. No effect without a user, or for the same
+  /// password.
   void SetPassword(std::string password);
 
  private:
-  /// Which password is tried. etcd may get the newest password between the first two tries, so the
-  /// newest one is tried again.
+  /// The password that is tried. etcd may get the newest password between the first two tries, so
+  /// the third try uses that password again.
   enum class Try { kNewest, kTakenLast, kNewestAgain };
 
   struct Flight {

@@ -1,6 +1,5 @@
 // UnaryCall: one unary call with attempts, failover, tokens, and one answer. Only for this folder.
-// Any thread may start a call. Its attempts begin, and follow one another, on the thread of
-// GrpcCore::queue().
+// Any thread may start a call. Its attempts follow one another on the thread of GrpcCore::queue().
 #pragma once
 
 #include <memory>
@@ -15,8 +14,8 @@
 
 namespace baton::etcd {
 
-/// When a call goes on to another endpoint, as long as the deadline allows. Whatever this says, a
-/// call whose token etcd does not accept is sent again with another token, at most twice.
+/// When a call goes on to another endpoint, as long as the deadline allows. With each value, a call
+/// whose token etcd does not accept is sent again with another token, at most twice.
 enum class Retry {
   kReads,   ///< if the endpoint can't serve the call, or does not answer in time
   kWrites,  ///< only if the call certainly never reached a store
@@ -27,22 +26,22 @@ struct UnaryPlan {
   const char* method;
   Retry retry = Retry::kReads;
   bool needs_token = true;
-  /// Whether an answer shows that the endpoint reaches a raft leader. The answer to a member's own
-  /// status does not show it.
+  /// Whether an answer shows that the endpoint reaches a raft leader. The answer with a member's
+  /// own status does not.
   bool answer_proves_endpoint = true;
-  TimePoint deadline{};  ///< of the whole call; if it has passed, one attempt of 1 ms is made
+  TimePoint deadline{};  ///< of the whole call; if it has passed, the first attempt gets 1 ms
   std::optional<std::size_t> only_endpoint = std::nullopt;  ///< unset: any endpoint
-  /// True: begins at another endpoint than the current one, if there is one.
+  /// True: the call begins at another endpoint than the current one, if there is one.
   bool elsewhere = false;
-  /// Begins at another endpoint than the one with this address, if there is one.
+  /// The call begins at another endpoint than the one with this address, if there is one.
   std::string avoid = {};
-  /// Null: the endpoint's connections. Otherwise the call uses these, without a token, and reports
-  /// nothing about the endpoint.
+  /// The connections to use; null: the endpoint's own. If set, the call reports nothing about the
+  /// endpoint, and `needs_token` must be false (not checked).
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// The endpoint of a call, as in UnaryPlan. With `only_endpoint`, `retry` is kNever. With
-/// `through`, the call needs no token.
+/// The part of UnaryPlan that says which endpoint a call uses. `only_endpoint` makes `retry`
+/// kNever. `through` makes `needs_token` false.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
@@ -56,17 +55,17 @@ using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall>, public Step {
  public:
   UnaryCall(GrpcCore& core, const UnaryPlan& plan);
-  /// Begins the first attempt soon. If the transport is closing already, answers from inside Start.
+  /// Begins the first attempt soon. If the transport is closing, Start itself delivers the answer.
   void Start();
   void Cancel() override;
 
  protected:
-  /// Sends the request through one endpoint. Once the attempt is over, `status` is set and `over`
-  /// completes, with ok = false if the answer could not be decoded. One attempt at a time.
+  /// Sends the request through one endpoint. When the attempt is over, `status` is set and `over`
+  /// completes; ok = false says that the answer could not be decoded. One attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context,
                       grpc::CompletionQueue& queue, grpc::Status& status, Step& over) = 0;
-  /// The attempt's status, which is an error if the answer can't be used. Drops what gRPC needed
-  /// for the attempt.
+  /// Returns the attempt's status: an error if the answer can't be used. Drops the objects that
+  /// gRPC needed for the attempt.
   virtual grpc::Status Conclude(const grpc::Status& status, bool decoded) = 0;
   /// Passes the answer to the caller. Called once.
   virtual void Deliver(CallStatus status) = 0;
@@ -113,15 +112,15 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   std::unique_ptr<grpc::ClientContext> context_;  // mutex_; gRPC uses its content
 };
 
-/// The status of an attempt whose answer can't be decoded or has no header. Each answer of etcd has
-/// a header, so another server gave this answer, and a write may be applied or not.
+/// The status (UNKNOWN) of an attempt whose answer can't be decoded or has no header. All answers
+/// of etcd have a header, so another server gave this answer. A write may be applied or not.
 grpc::Status NotAnAnswer();
-/// An error if the response can't be used. Most responses always can.
+/// Returns an error if the response can't be used. For most methods, every response can be used.
 inline grpc::Status CheckAnswer(const google::protobuf::Message&) { return {}; }
-/// UNAVAILABLE if calls can't carry the token: another member may give a better one.
+/// Returns UNAVAILABLE if calls can't carry the token. Then the call goes on to another endpoint.
 grpc::Status CheckAnswer(const etcdserverpb::AuthenticateResponse& response);
 
-/// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
+/// A call of one of etcd's methods. `Method` has `Request`, `Response`, `Plan()` and `Launch(...)`.
 template <typename Method>
 class UnaryCallOf final : public UnaryCall {
  public:

@@ -1,5 +1,5 @@
-// InFlightAttempts: a router's attempts in flight. If another leader has replaced the leader of a
-// replaceable attempt, the attempt is cancelled, so that its call does not wait until the deadline.
+// InFlightAttempts: a router's attempts in flight. It cancels a replaceable attempt if another
+// leader has replaced the attempt's leader. So the call does not wait until its deadline.
 //
 // A leader that hands a shard over still answers the requests that it has accepted. So an attempt
 // is cancelled only kGrace after the router heard of the newer term.
@@ -24,19 +24,19 @@ inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
 class InFlightAttempts {
  public:
-  /// One attempt. It is in flight from its constructor to its destructor. If Close was called
-  /// before, the constructor cancels it.
+  /// One attempt. It is in flight from its constructor to its destructor. After Close, the
+  /// constructor cancels the attempt.
   class Attempt {
    public:
-    /// `replaceable`: the attempt may be cancelled when a newer leader is known. (Close cancels all
-    /// attempts.) REQUIRES: `context` outlives this object.
+    /// `replaceable`: Compare and EndDue may cancel the attempt when a newer leader is known.
+    /// (Close cancels all attempts.) REQUIRES: `context` outlives this object.
     Attempt(InFlightAttempts& all, ShardId shard, Term term, bool replaceable,
             grpc::ClientContext& context);
     ~Attempt();
     Attempt(const Attempt&) = delete;
     Attempt& operator=(const Attempt&) = delete;
 
-    /// Whether EndDue has cancelled the attempt. The answer may have come all the same: look at the
+    /// Whether EndDue has cancelled the attempt. An answer may have come even so: look at the
     /// call's status.
     bool superseded() const;
 
@@ -52,10 +52,10 @@ class InFlightAttempts {
     bool superseded_ = false;
   };
 
-  /// Starts kGrace for each replaceable attempt whose shard has a greater term now than the
-  /// attempt. A kGrace that has been started already goes on. `term_of` returns a shard's newest
-  /// term; 0: nobody leads the shard, so its attempts stay. REQUIRES: `term_of` doesn't call this
-  /// object, whose lock is held.
+  /// Starts kGrace for each replaceable attempt whose shard now has a greater term than the
+  /// attempt. If kGrace runs already for an attempt, it is not started again. `term_of` returns a
+  /// shard's newest term; 0: nobody leads the shard, so its attempts stay. REQUIRES: `term_of`
+  /// doesn't call this object, whose lock is held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
   /// Cancels the attempts whose kGrace has passed at `now`. Returns when the next kGrace passes;
   /// nullopt: no kGrace is running.

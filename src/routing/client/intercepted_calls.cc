@@ -75,6 +75,8 @@ void InterceptedCalls::Leave() {
   store_ = nullptr;
 }
 
+// Not from the published table: each thread that reads a table keeps it in memory, and gRPC may
+// call on many threads.
 std::optional<Term> InterceptedCalls::FindTerm(ShardId shard) const {
   const std::lock_guard lock(mutex_);
   return store_ == nullptr ? Term{} : store_->FindTerm(shard);

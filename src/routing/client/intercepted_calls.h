@@ -3,9 +3,8 @@
 // repeats or redirects a call. See Router::InterceptorFactory.
 //
 // Thread-safe; waits only for short locks. Channels and calls may outlive the router, so they share
-// the ownership of this object. It reads routes under the RouteStore's lock, not from the published
-// table. Reason: each thread that reads a table keeps it in memory, and gRPC may call on many
-// threads.
+// the ownership of this object. Unlike Router::Mark, it keeps no table of routes in memory for the
+// calling thread.
 #pragma once
 
 #include <atomic>
@@ -34,17 +33,17 @@ class InterceptedCalls {
   InterceptedCalls(const InterceptedCalls&) = delete;
   InterceptedCalls& operator=(const InterceptedCalls&) = delete;
 
-  /// Counts a call that begins, adds the metadata that it lacks, and returns its shard. If no
-  /// leader is known, it adds no term. In these cases it returns nullopt, and adds and counts
+  /// Counts a call that begins, adds the metadata that the call lacks, and returns its shard. If no
+  /// leader is known, adds no term. In these cases Begin returns nullopt, and adds and counts
   /// nothing:
-  ///  - the metadata name no shard, or they name another group;
-  ///  - the group has no shard of this number. This is checked only after routes were read, and not
-  ///    after Leave;
-  ///  - a key of request_metadata.h has a malformed value or comes twice. The server will refuse
+  ///  - The metadata names no shard, or names another group.
+  ///  - The group has no shard of this number. This is checked only after routes were read, and not
+  ///    after Leave.
+  ///  - A key of request_metadata.h has a malformed value or comes twice. The server will refuse
   ///    the call.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// A call has ended with `status`. `shard`: the result of Begin. Counts a misroute if the call
-  /// got NOT_LEADER for this shard of this group (IsMisroute).
+  /// A call has ended with `status`. `shard`: the result of Begin. If the call got NOT_LEADER for
+  /// this shard of this group (IsMisroute), counts a misroute.
   void End(ShardId shard, const grpc::Status& status);
   /// Detaches the store, which may be destroyed after this returns. Later calls are counted, but
   /// get no term. A second Leave does nothing.
@@ -63,8 +62,8 @@ class InterceptedCalls {
   const RouteStore* store_;  // null after Leave; guarded by mutex_
 };
 
-/// Makes the factory for a channel's interceptors, which share the ownership of `calls`. REQUIRES:
-/// not null.
+/// Makes the factory for a channel's interceptors, which share the ownership of `calls`. REQUIRES
+/// (not checked): `calls` is not null.
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactoryOf(
     std::shared_ptr<InterceptedCalls> calls);
 

@@ -1,5 +1,5 @@
 // RequestIds: makes the ids of one router's requests. An id consists of the client's name, 64
-// random bits of this object and a counter, so it is unique across processes and restarts.
+// random bits of this object, and a counter. So ids are unique across processes and restarts.
 // Thread-safe.
 #pragma once
 
@@ -11,11 +11,11 @@ namespace baton::routing {
 
 class RequestIds {
  public:
-  /// `client`: the first part of each id; empty: an id has no such part. REQUIRES: `client` is
-  /// visible ASCII, and is so short that ids have at most kLongestRequestId bytes (up to 38 follow
-  /// it); not checked.
+  /// `client`: the first part of each id; empty: ids have no such part. REQUIRES (not checked):
+  /// `client` is visible ASCII, and so short that ids have at most kLongestRequestId bytes. The
+  /// other parts have up to 38 bytes.
   explicit RequestIds(const std::string& client);
-  /// Returns another id with each call.
+  /// Returns a new id with each call.
   std::string Next();
 
  private:

@@ -89,6 +89,8 @@ void RouteFollower::Stop() {
   thread_.join();
 }
 
+// The queue is the thread's own. gRPC's callback threads can sleep for up to 100 ms (see
+// etcd/grpc/callback_ticker.h), and calls that wait for a route would wait for them.
 void RouteFollower::Run() {
   void* tag = nullptr;
   bool ok = false;

@@ -1,21 +1,19 @@
-// RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
-// store. It switches to the next endpoint in these cases: the stream has ended, the store has
-// refused a message, or the endpoint has sent nothing for `silence`. The time to connect counts as
-// silence. If there are several endpoints, it also switches when the endpoint has reported stale
-// routes for `silence`. It tries again and again, until Stop. Earlier routes stay in the store.
+// RouteFollower: a router's thread. Until Stop it reads the routes of one endpoint after another,
+// and merges them into the store. It switches to the next endpoint in these cases:
+//  - The stream has ended.
+//  - The store has refused a message.
+//  - The endpoint has sent nothing for FollowerOptions::silence. The time to connect counts.
+//  - There are several endpoints, and the present one has reported stale routes for `silence`.
+// After a switch, earlier routes stay in the store.
 //
-// If the endpoint's check shows that an earlier server told something false (see merged_routes.h),
-// the thread opens the stream again at the same endpoint, at once, and reads all routes.
-//
-// The thread waits on a completion queue of its own. Reason: gRPC's callback threads can sleep for
-// up to 100 ms (see etcd/grpc/callback_ticker.h), and calls that wait for a route would wait for
-// them.
+// A check (merged_routes.h) may show that an earlier server sent something false. Then the thread
+// at once opens another stream at the same endpoint, and reads all routes.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time of at most 50 ms. After each round in which all endpoints failed,
 // this limit doubles, up to 5 s. An attempt fails if it lasted less than 1 s, or if the endpoint
-// reported stale routes at its end. After any other attempt the limit is 50 ms again, even if no
-// answer came. After new credentials it is 50 ms again, too.
+// reported stale routes at the attempt's end. Any other attempt sets the limit back to 50 ms, even
+// if no answer came. New credentials also set the limit back.
 #pragma once
 
 #include <atomic>
@@ -40,50 +38,51 @@ namespace baton::routing {
 
 /// The longest message that is read, in bytes; a longer one ends the stream. A server's page
 /// usually has about 300 kB. A page of 10,000 routes fits if it names at most 4,000 nodes, however
-/// long their names and addresses are. The message of a false server may take some 50 times as much
-/// memory when it is parsed.
+/// long their names and addresses are. In memory, a message of a false server may take some 50
+/// times as much.
 inline constexpr int kLongestMessage = 4 << 20;
 
 struct FollowerOptions {
   std::vector<std::string> endpoints;  ///< gRPC targets; REQUIRES (checked): not empty
   std::shared_ptr<grpc::ChannelCredentials> credentials;  ///< REQUIRES (checked): not null
-  Duration silence{};  ///< see above; REQUIRES: above 0; not checked
+  Duration silence{};  ///< see above; REQUIRES (not checked): above 0
 };
 
 class RouteFollower {
  public:
   /// The router's other work on this thread. `changed`: routes may have changed since the last call
-  /// of Chores. Returns when the thread should call Chores again. The thread calls it earlier if
-  /// routes change. The first call comes at once. REQUIRES: Chores doesn't wait and doesn't call
-  /// Stop.
+  /// of Chores. Returns when the thread should call Chores again. If routes change, the thread
+  /// calls Chores earlier. The first call comes at once. REQUIRES: Chores doesn't wait, and doesn't
+  /// call Stop.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
-  /// Begins to follow, and returns at once. Throws std::system_error if the host lacks threads.
-  /// REQUIRES: `store` outlives this object, and is used by no other RouteFollower.
+  /// Begins to follow, and returns at once. Throws std::system_error if the system gives no thread.
+  /// REQUIRES: `store` outlives this object, and no other RouteFollower uses `store`.
   RouteFollower(FollowerOptions options, RouteStore& store, Chores chores);
   /// Calls Stop. REQUIRES: no other thread uses this object any more.
   ~RouteFollower();
   RouteFollower(const RouteFollower&) = delete;
   RouteFollower& operator=(const RouteFollower&) = delete;
 
-  /// Ends the stream and the thread, and waits for the thread. Later calls do nothing: they don't
-  /// wait for the thread either.
+  /// Ends the stream and the thread, and waits for the thread. Later calls do nothing, and don't
+  /// wait.
   void Stop();
 
   // Any thread.
   /// Returns at once. Within a second, the thread ends the stream and opens it again with these
-  /// credentials, at the same endpoint. If the thread waits for the next attempt then, it makes
-  /// this attempt at once. If it is called again before that, only the last credentials count.
-  /// REQUIRES: not null; not checked.
+  /// credentials, at the same endpoint. If the thread waits between two attempts, it makes the next
+  /// attempt within this second. Of several calls before that, only the last one counts. REQUIRES
+  /// (not checked): `credentials` is not null.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
-  /// See baton/routes.h. Waits only for short locks, at worst while the thread merges a message.
+  /// Returns how current the routes are (baton/routes.h). Waits only for short locks, at worst
+  /// while the thread merges a message.
   RoutesAge Age() const;
-  /// Whether the last attempt at every endpoint failed because the endpoint serves another group or
+  /// Whether the last attempt failed at every endpoint because the endpoint serves another group or
   /// maps keys differently. Then waiting does not help, but the thread still tries the endpoints
   /// again. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
-  /// How many streams have ended, including attempts that failed, but not the stream that Stop
-  /// ends.
+  /// How many streams have ended. Attempts that failed count, too. The stream that Stop ends does
+  /// not count.
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
   /// `snapshots`: how many streams began with all routes. `resumes`: how many streams began with
   /// the changes since the last stream.

@@ -1,9 +1,9 @@
-// RouteStore: a router's routes. The router's thread merges messages. Any thread reads the
-// published table, almost always without a lock, or waits for a shard's route to change.
+// RouteStore: a router's routes. The router's thread merges messages. Any thread may read the
+// published table, almost always without a lock, or wait until a shard's route changes.
 //
-// A merged change is seen at once by Find, FindTerm and Await; table() shows it later. Each
-// published table is a copy of all routes, so the store publishes at most one in kPublishEvery. One
-// exception: when the routes have just become complete, it publishes them at once. It publishes no
+// Find, FindTerm and Await see a merged change at once; table() shows it later. Each published
+// table is a copy of all routes, so the store publishes at most one in kPublishEvery. There is one
+// exception: routes that have just become complete are published at once. The store publishes no
 // incomplete routes.
 #pragma once
 
@@ -26,9 +26,9 @@ namespace baton::routing {
 
 inline constexpr Duration kPublishEvery = std::chrono::milliseconds(10);
 
-/// How many new nodes, which are not stored yet, servers may name: this many at once, and one more
-/// after each kNewNodeEvery. So a false server needs hours to fill kMaxRouteNodes. After that this
-/// router could take no new node.
+/// How many new nodes (not stored yet) servers may name: this many at once, and one more after each
+/// kNewNodeEvery. So a false server needs hours to fill kMaxRouteNodes. A full store takes no new
+/// node.
 inline constexpr std::size_t kNewNodesAtOnce = 100'000;
 inline constexpr Duration kNewNodeEvery = std::chrono::milliseconds(10);
 
@@ -46,11 +46,12 @@ class RouteStore {
     bool changed = false;       ///< a route may have changed
     bool doubted = false;       ///< MergedRoutes::doubted(): close the stream, and open another one
   };
-  /// Merges one message, wakes the threads that wait for a change that it made, and publishes the
-  /// table if this is due at `now`. After an error nothing was merged; close the stream. kNotFound:
-  /// the message is of another group. kFailedPrecondition: it maps keys differently from the known
-  /// routes. kInvalidArgument: it is malformed, or above a limit, such as kNewNodesAtOnce.
-  /// MergedRoutes::Apply has the details.
+  /// Merges one message. Wakes the threads that wait for its changes, and publishes the table if
+  /// this is due at `now`. After an error nothing was merged: close the stream. Errors
+  /// (MergedRoutes::Apply has the details):
+  ///  - kNotFound: the message is of another group.
+  ///  - kFailedPrecondition: the message maps keys differently from the known routes.
+  ///  - kInvalidArgument: the message is malformed, or above a limit, such as kNewNodesAtOnce.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
   /// Publishes the table if a change is unpublished, the routes are complete, and kPublishEvery has
   /// passed since the last publication.
@@ -61,10 +62,10 @@ class RouteStore {
 
   // Any thread may call these.
   /// The table that was published last; null before the first complete snapshot. It always has all
-  /// routes. While a new snapshot replaces routes that were forgotten or doubted, this is still the
-  /// table with the earlier routes. Keeps the table in memory for this thread. Until this thread
-  /// has a table, a call may wait for a short lock. Later calls never wait: if the lock is taken,
-  /// they return the table that this thread has. The pointer is for this thread only. It is valid
+  /// routes. While a new snapshot replaces routes that were forgotten or doubted, the table still
+  /// has the earlier routes. The calling thread keeps the table in memory. While the thread has no
+  /// table, a call may wait for a short lock. Later calls never wait: if the lock is taken, they
+  /// return the table that the thread has. The pointer is for the calling thread only. It is valid
   /// until this thread calls table() of this or another RouteStore again, until the thread ends, or
   /// until this store is destroyed.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
@@ -75,24 +76,24 @@ class RouteStore {
     Route route;                ///< its texts live as long as the store
     std::uint64_t changes = 0;  ///< how often the route has changed; see MergedRoutes::changes
   };
-  /// Returns the shard's newest route. It may be newer than the route in table(). If all routes
-  /// were forgotten, it is leaderless until the shard's new route arrives. Waits for a short lock.
-  /// REQUIRES (checked): a stream's first message was merged, and the shard is in range.
+  /// Returns the shard's newest route, which may be newer than the route in table(). If all routes
+  /// were forgotten, the route is leaderless until the shard's new route arrives. Waits for a short
+  /// lock. REQUIRES (checked): a stream's first message was merged, and the shard is in range.
   Newest Find(ShardId shard) const;
   /// Returns the shard's newest term, also before there is a table. 0: nobody leads the shard, or
   /// no routes were read. nullopt: there is no such shard. Unlike table(), keeps no table in
-  /// memory.
+  /// memory. Waits for a short lock.
   std::optional<Term> FindTerm(ShardId shard) const;
-  /// Waits until Newest::changes of the shard differs from `changes`, the number that Find
-  /// returned. Returns true at once if the numbers differ already. False: `until` has passed
-  /// without a change, or the store is closed. If it is closed, the result is false even if the
-  /// numbers differ. A change of standbys alone is no change here. REQUIRES (not checked): as Find;
-  /// `until` is not TimePoint::max(), which would overflow.
+  /// Waits until Newest::changes of the shard differs from `changes`, a number that Find returned.
+  /// Returns true at once if the numbers differ already. Returns false if `until` has passed
+  /// without a change. Returns false at once if the store is closed, even if the numbers differ.
+  /// Changes of standbys don't count. REQUIRES (not checked): as for Find; `until` is not
+  /// TimePoint::max(), which would overflow.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
   /// Waits until complete(), the store is closed, `given_up` returns true, or `until` has passed.
-  /// In each of these cases it returns complete(). It calls `given_up`, without arguments, before
-  /// it waits, after each Nudge, and maybe more often; but not while complete() or closed.
-  /// REQUIRES: `given_up` doesn't call this object, because the lock is held; `until` is not
+  /// Then returns complete(). Calls `given_up`, without arguments, before it waits, after each
+  /// Nudge, and maybe more often; but not while complete() or closed. REQUIRES (not checked):
+  /// `given_up` doesn't call this object, because the lock is held; `until` is not
   /// TimePoint::max().
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);

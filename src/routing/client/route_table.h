@@ -51,14 +51,13 @@ struct StandbyLists {
   std::vector<StandbyEntry> entries;
 };
 
-/// Immutable; any thread. A route takes 16 bytes. Tables with the same standbys share one
-/// StandbyLists.
+/// Immutable; any thread. A route takes 16 bytes. Several tables may share one StandbyLists.
 class RouteTable {
  public:
-  /// `entries`: by shard number. `standbys`: null if no shard has any. REQUIRES, not checked:
-  /// `entries` has mapping.shards entries; each entry's leader is an index of `nodes`, or
-  /// kNobodyLeads; `standbys` is for the same number of shards, and its indexes are of `nodes`,
-  /// which is not null.
+  /// `entries`: by shard number. `standbys`: null if no shard has any. REQUIRES (not checked):
+  /// `nodes` is not null. `entries` has mapping.shards entries. Each leader is an index into
+  /// `nodes`, or kNobodyLeads. `standbys` is for the same number of shards, with indexes into
+  /// `nodes`.
   RouteTable(KeyMapping mapping, std::vector<RouteEntry> entries,
              std::shared_ptr<const std::vector<NodeEntry>> nodes,
              std::shared_ptr<const StandbyLists> standbys = nullptr)
@@ -82,15 +81,15 @@ class RouteTable {
   const std::shared_ptr<const StandbyLists> standbys_;
 };
 
-/// Gives readers the newest table. Each thread keeps the table that it read last, and checks with
-/// one acquire load whether there is a newer one. So readers don't slow each other down while no
-/// new table is published.
+/// Gives readers the newest table. Each thread keeps the table that it read last. While no new
+/// table is published, readers don't slow each other down.
 ///
 /// While a thread has no table, its reads may wait for a short lock. Later reads never wait: if
 /// there is a newer table and the lock is taken, the read returns the thread's present table.
 ///
 /// A thread that stops reading from a publisher keeps its table in memory. The table is released
-/// when the thread reads from that publisher again, the thread ends, or the publisher is destroyed.
+/// when the thread reads a newer one from that publisher, the thread ends, or the publisher is
+/// destroyed.
 class TablePublisher {
  public:
   TablePublisher();
@@ -99,7 +98,7 @@ class TablePublisher {
   TablePublisher(const TablePublisher&) = delete;
   TablePublisher& operator=(const TablePublisher&) = delete;
 
-  /// Publishes a table. Any thread may call it, but only one at a time.
+  /// Publishes a table. Any thread may call it, but only one thread at a time.
   void Publish(std::shared_ptr<const RouteTable> table);
 
   /// Returns the newest table, or the thread's present one (see above); null before the first

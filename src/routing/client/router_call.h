@@ -1,17 +1,19 @@
 // RouterCall: one call of a router. It makes attempts, at one leader after another, until an
-// attempt has an answer for the caller.
+// attempt has an answer for the caller. It runs on the caller's thread.
 //
-// It runs on the caller's thread. Between attempts it waits for the backoff, or until the shard's
-// route changes. The backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random
-// time from half of the backoff to all of it. If the attempt ended with UNAVAILABLE and a
-// RetryInfo, the wait depends on the RetryInfo: see Router::Call. If a newer leader is known after
-// NOT_LEADER, the call goes to this leader without a wait, up to CallOptions::max_hops times in a
-// row. A refusal may hint at a leader that the routes don't name yet. If a hinted leader can't
-// serve, or if max_hops hinted leaders refuse, the call goes back to the leader that the routes
-// name. So false hints can't keep a call from the true leader. If the shard has no leader with a
-// usable address, the call waits for a change of the route, until the deadline. While the call
-// waits for a connection, it checks the route every kConnectTurn. If the route has changed, it no
-// longer waits for this connection.
+// Between two attempts the call waits for the backoff, or until the shard's route changes. The
+// backoff doubles from kFirstBackoff to kLongestBackoff. Each wait is a random time from half of
+// the backoff to all of it. If the attempt ended with UNAVAILABLE and a RetryInfo, the wait depends
+// on the RetryInfo: see Router::Call.
+//
+// If a newer leader is known after NOT_LEADER, the call goes to this leader without a wait. It does
+// so up to CallOptions::max_hops times in a row. The refusal may hint at a leader that the routes
+// don't name yet. If a hinted leader can't serve, or if max_hops hinted leaders refuse, the call
+// goes back to the leader in the routes. So false hints can't keep a call from the true leader.
+//
+// If the shard has no leader with a usable address, the call waits until the route changes or the
+// deadline has passed. While the call waits for a connection, it checks the route every
+// kConnectTurn. If the route has changed, the call gives this connection up.
 //
 // An attempt that may have taken effect is repeated only with CallOptions::retry_unknown.
 #pragma once
@@ -50,19 +52,19 @@ struct CallParts {
   ChannelCache& channels;
   InFlightAttempts& in_flight_attempts;
   CallCounters& counters;
-  LeaderAddresses addresses;  ///< which addresses of hints are used
+  LeaderAddresses addresses;  ///< which addresses in hints are usable
 };
 
 class RouterCall {
  public:
   /// REQUIRES: all routes were read once; `shard` is in range; `options` are valid; `parts` and
-  /// `options` outlive this object. Run checks only that routes were read and that the shard is in
-  /// range.
+  /// `options` outlive this object. Run checks only that a stream of routes has begun, and that the
+  /// shard is in range.
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
-  /// Makes attempts and returns the status for the caller, which Router::Call describes. It returns
-  /// at the latest when the deadline has passed or the store is closed, but not before a running
-  /// attempt ends. If `attempt` throws, the exception passes through. REQUIRES: called once.
+  /// Makes attempts and returns the status for the caller, which Router::Call describes. Gives up
+  /// when the deadline has passed or the store is closed, but waits until a running attempt has
+  /// ended. If `attempt` throws, the exception passes through. REQUIRES: called once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:
@@ -75,10 +77,10 @@ class RouterCall {
   /// The result of an attempt.
   enum class Outcome {
     kAnswered,   ///< the status is the caller's answer
-    kElsewhere,  ///< NOT_LEADER: it took no effect
+    kElsewhere,  ///< NOT_LEADER: the attempt took no effect
     kReplaced,   ///< nothing was sent, because the route changed meanwhile
-    kNotNow,     ///< no node may serve now, or the server can't be reached: it took no effect
-    kUnknown,    ///< it may have taken effect
+    kNotNow,     ///< nothing took effect: no node may serve now, or the server can't be reached
+    kUnknown,    ///< the attempt may have taken effect
   };
 
   std::optional<Destination> Choose(const Route& route) const;
@@ -87,7 +89,7 @@ class RouterCall {
   enum class Connection {
     kReady,
     kFailing,  ///< the server can't be reached
-    kNone,     ///< none before the deadline, a change of the route, or the store's end
+    kNone,     ///< no connection, and the deadline passed, the route changed, or the store closed
   };
   Connection Connect(grpc::Channel& channel, const RouteStore::Newest& found);
   void NoteAnswer(const Destination& destination, const grpc::Channel& channel, TimePoint begun,

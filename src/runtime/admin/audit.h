@@ -1,11 +1,12 @@
-// Audit: logs one line for each change that somebody asked for, when the change is answered.
-// Refusals get at most one line a second; the next such line has the number of refusals without a
-// line. Sinks get every change and every refusal.
+// Audit: records each change that a caller asks for, in a log and in sinks.
 //
-// A line has two names of the caller. `by` is the name that a token, a certificate or the kernel
-// proves, or else the caller's address. `claimed` is the name that the caller gives itself.
+// Each answered change gets one line in the log. Refusals together get at most one line a second.
+// The line says how many earlier refusals had no line. Sinks get every change and every refusal.
 //
-// Thread-safe. Nothing here waits, except for a short lock.
+// A line has two names of the caller. `by` is the proven name, or the address if no name is proven
+// (access::NameOf). `claimed` is the name that the caller gives itself.
+//
+// Thread-safe. Waits only for short locks.
 #pragma once
 
 #include <chrono>
@@ -29,31 +30,30 @@ struct RequestedChange {
   std::uint64_t id = 0;  ///< the same in all entries of one change; unique in this process
   access::Caller caller;
   std::string verb;  ///< the method, "DrainNode"
-  /// "shard 7 to n2", "node n1: weight 2"; empty: the whole group. If a SetNode is refused, only
-  /// "node n1": the rest is put into words later, because this takes time.
+  /// For example "shard 7 to n2", or "node n1: weight 2". Empty: the whole group. If the caller may
+  /// not call SetNode: only "node n1".
   std::string target;
-  /// The name that the caller gives itself, as one line. Without a name: the caller's address.
+  /// The name that the caller gives itself, as one line. If it gives no name: the caller's address.
   std::string claimed;
   bool dry_run = false;
 };
 
-/// The most bytes that ActorOf returns.
+/// The most bytes in a result of ActorOf.
 inline constexpr std::size_t kLongestActor = 128;
-/// Returns the name that records and histories show for the caller who ordered a change. This is
-/// the caller's proven name (access::NameOf), if there is one. Otherwise it is the caller's
-/// address, followed by ", says " and the name that the caller gives itself, if it gives one. The
-/// result is one line of valid UTF-8. If it would be longer than kLongestActor bytes, it is cut and
-/// ends with "...", which these bytes include.
+/// Returns the caller's name for records and histories. If a name is proven (access::IsProven),
+/// returns this name. Otherwise returns the caller's address, and the name that the caller gives
+/// itself, if it gives one: "ipv4:10.0.0.7:4711, says ann". The result is one line of valid UTF-8.
+/// A result longer than kLongestActor is cut to this length, and then ends with "...".
 std::string ActorOf(const RequestedChange& change);
 
-/// The outcome of a change that somebody asked for. REQUIRES: `change` outlives the entry.
+/// An entry about a change that a caller asked for. REQUIRES: `change` outlives the entry.
 struct AuditEntry {
   enum class Result {
-    kAsked,  ///< no outcome yet: the change is about to be made
+    kAsked,  ///< the change is about to be made; no outcome yet
     kDone,   ///< the change was made; in a dry run: it would have been made
     /// The caller got an error, see `error`. For example, the request is not valid, or the caller
-    /// lost its role after kAsked. If the outcome of the write is unknown, the result is kFailed,
-    /// but the change may have been made.
+    /// lost its role after kAsked. If the outcome of the write is unknown, the change may have been
+    /// made.
     kFailed,
     kRefused,  ///< the caller may not make the change; `error` says why
   };
@@ -65,14 +65,14 @@ struct AuditEntry {
 class Audit {
  public:
   /// The receivers of entries. They may be called on any thread, also on the node's loop, and on
-  /// several threads at once. So they must not block. They must not keep a reference to the entry
-  /// after their call.
+  /// several threads at once. So they must not block. They must not use the entry after they have
+  /// returned.
   struct Sinks {
-    /// Gets each entry except kAsked. Unset: only the log has the outcomes, and not every refusal.
+    /// Gets each entry except kAsked. Unset: only the log has the outcomes, and some of the
+    /// refusals.
     std::function<void(const AuditEntry&)> write = {};
-    /// Gets the entry kAsked of each change that is about to be made. It calls `then` once, on any
-    /// thread: with OK when the entry is written, or with the error if it can't be written. Unset:
-    /// changes don't wait for an entry.
+    /// Gets the entry kAsked of each change. Calls `then` once, on any thread: with OK when the
+    /// entry is written, or with an error if the entry can't be written. Unset: changes don't wait.
     std::function<void(const AuditEntry&, std::function<void(Status)> then)> write_before = {};
   };
 
@@ -83,16 +83,16 @@ class Audit {
       : sinks_(std::move(sinks)), log_(std::move(log)) {}
 
   /// Call it before a change is made, also before a dry run. Calls `then` once, on any thread,
-  /// maybe before Ask returns. OK: the change may be made now. An error: the change must not be
-  /// made, because its entry can't be written. REQUIRES: `change` lives until `then` is called.
+  /// maybe before Ask returns. OK: the change may be made now. An error: the entry can't be
+  /// written, so the change must not be made. REQUIRES: `change` lives until `then` is called.
   void Ask(const RequestedChange& change, std::function<void(Status)> then) const;
 
-  /// Call it once for each change that was not refused, just before it is answered with `status`.
-  /// OK means that the change was made; in a dry run: that it would have been made. A request that
-  /// is not valid is answered without Ask.
+  /// Call it once for each change that was not refused, just before the caller gets `status`. OK:
+  /// the change was made, or in a dry run, would have been made. For a request that is not valid,
+  /// call Answered without Ask.
   void Answered(const RequestedChange& change, const grpc::Status& status) const;
-  /// Call it if the change is refused because the caller may not make it. `why`: any bytes; becomes
-  /// AuditEntry::error. REQUIRES: neither Ask nor Answered is called for this change.
+  /// Call it if the caller may not make the change. `why`: any bytes; becomes AuditEntry::error.
+  /// REQUIRES: neither Ask nor Answered is called for this change.
   void Refused(const RequestedChange& change, const std::string& why);
 
  private:

@@ -1,4 +1,4 @@
-// Translates a leadership's cause between plain values and messages of baton.v1.
+// Translates the cause of a leadership between plain values and messages of baton.v1.
 //
 // Pure functions; any thread. They accept any message.
 #pragma once
@@ -9,7 +9,7 @@
 namespace baton::runtime {
 
 v1::Cause ToProto(const Cause& cause);
-/// A message whose kind is not set, or is of a newer version, becomes kUnknown without a rule or a
+/// If the message's kind is not set, or is of a newer version, returns kUnknown, without rule and
 /// detail.
 Cause FromProto(const v1::Cause& message);
 

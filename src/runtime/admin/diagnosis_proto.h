@@ -1,7 +1,7 @@
 // Translates a diagnosis between plain values and messages of baton.v1.
 //
-// Pure functions; any thread. They accept any message. A severity that is not set, or is of a newer
-// version, becomes kProblem.
+// Pure functions; any thread. They accept any message. If a severity is not set, or is of a newer
+// version, FromProto sets kProblem.
 #pragma once
 
 #include "baton/v1/admin.pb.h"

@@ -1,4 +1,4 @@
-// Access over gRPC: says who calls a method, and turns errors and refusals into gRPC's statuses.
+// Access over gRPC: says who calls a method, and turns errors and refusals into gRPC statuses.
 //
 // Any thread may call the functions.
 #pragma once
@@ -14,29 +14,29 @@
 
 namespace baton::runtime {
 
-/// Returns the gRPC status of an error, with the same message. The code has the error's name
-/// (NOT_FOUND for kNotFound), with two exceptions: DEADLINE_EXCEEDED for kTimedOut, and ABORTED for
-/// kStaleTerm.
+/// Returns the gRPC status of an error, with the error's message. The code has the error's name,
+/// for example NOT_FOUND for kNotFound. There are two exceptions: DEADLINE_EXCEEDED for kTimedOut,
+/// and ABORTED for kStaleTerm.
 grpc::Status StatusOf(const Error& error);
 /// Returns the gRPC status of a refusal, with Refused::line as the message. The code is
 /// UNAUTHENTICATED for kToken and kCertificate, RESOURCE_EXHAUSTED for kTooMany, UNIMPLEMENTED for
-/// kNoChanges, and PERMISSION_DENIED for the others.
+/// kNoChanges, and PERMISSION_DENIED for all other reasons.
 grpc::Status StatusOf(access::Refused refused);
 
-/// Returns the gate of a server whose connections gRPC itself accepts. This server does not know
-/// which user of this host calls, because nobody asks the kernel about the sockets
-/// (access::Callers). It reads no tokens. A caller who may make changes by `options` has the role
-/// kAdmin, and every other caller has kRead. But if a caller's certificate has expired since the
-/// caller connected, the role is kNone. REQUIRES: CheckAdminOptions accepts the options.
+/// Returns the gate of a server whose connections gRPC itself accepts. Such a server does not know
+/// which user of this host calls (access::Callers). The gate ignores tokens. A caller who may make
+/// changes by `options` has the role kAdmin. Every other caller has kRead. If a caller's
+/// certificate has expired since the caller connected, the caller has kNone. REQUIRES (not
+/// checked): CheckAdminOptions accepts the options.
 access::Gate GateOf(const AdminOptions& options);
 
-/// Returns the call's caller, with its peer. Its certificate, token and user are set if they are
-/// proven. If it shows a certificate or token that is not valid, `bad_certificate` or `bad_token`
-/// says why.
+/// Returns the call's caller, with its peer, and with its certificate, token and user as far as
+/// they are proven. If its certificate or token is not valid, `bad_certificate` or `bad_token` says
+/// why.
 access::Caller CallerOf(const access::Gate& gate, const grpc::CallbackServerContext& context);
-/// Returns why this call of `method` is refused; unset: the caller may make it. `method`: the
-/// method's name without the service. For methods that only read. Counts the call
-/// (access::CallLimits), so use it once for each call.
+/// For methods that only read. Returns why this call is refused; nullopt: the call is allowed.
+/// `method`: the name without the service. Counts the call (access::CallLimits), so use RefuseRead
+/// once for each call.
 std::optional<grpc::Status> RefuseRead(const access::Gate& gate,
                                        const grpc::CallbackServerContext& context,
                                        const char* method);

@@ -1,7 +1,7 @@
 // Translates changes of a running node's settings between plain values and messages of baton.v1.
 //
 // Pure functions; any thread. They accept any message. They do not check the change: SettingsAfter
-// does. ToProto adds to the labels that `out` has already, so pass an empty message.
+// checks it. ToProto keeps the labels that `out` has already, so pass an empty message.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace baton::runtime {
 
-/// Fills in the change alone: `node`, `actor` and `dry_run` of `out` stay as they are.
+/// Fills in the change. The fields `node`, `actor` and `dry_run` of `out` stay as they are.
 void ToProto(const NodeChange& change, v1::SetNodeRequest* out);
 void ToProto(const NodeChanged& changed, v1::SetNodeResponse* out);
 NodeChange ChangeOf(const v1::SetNodeRequest& message);
 NodeChanged FromProto(const v1::SetNodeResponse& message);
 
-/// Returns the change in words, for the audit: one line of at most 256 bytes, and "..." if it was
-/// cut. Empty if the request changes no setting.
+/// Returns the change in words, for the audit: one line of at most 256 bytes, and "..." if the line
+/// was cut. Empty: the request changes no setting.
 std::string SettingText(const v1::SetNodeRequest& request);
 
 }  // namespace baton::runtime

@@ -1,7 +1,7 @@
 // Translates placement rules between plain values and messages of baton.v1.
 //
 // Pure functions; any thread. They accept any message. They do not check the rules: CheckPlacement
-// does.
+// checks them.
 #pragma once
 
 #include "base/placement.h"
@@ -11,8 +11,8 @@ namespace baton::runtime {
 
 /// Appends the rules to those in `out`, so pass an empty message.
 void ToProto(const Placement& placement, v1::Placement* out);
-/// If a list is longer than CheckPlacement allows, copies only one element more than it allows.
-/// This is enough for CheckPlacement to refuse the result.
+/// If a list is longer than CheckPlacement allows, copies only one element too many. So
+/// CheckPlacement still refuses the result.
 Placement FromProto(const v1::Placement& message);
 
 }  // namespace baton::runtime

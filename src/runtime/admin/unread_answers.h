@@ -1,9 +1,9 @@
-// UnreadAnswers: the answers of a service that callers have not read yet, within a budget of bytes.
+// UnreadAnswers: bounds the bytes of a service's answers that callers have not read yet.
 //
-// gRPC keeps an answer until the caller has read it or has disconnected, and a caller may do
-// neither. While the budget is used up, the service refuses new calls before it makes their answers
-// (Full). Each of these refusals also cuts off the answers that were not read within
-// UnreadLimits::patience. Below the budget, unread answers harm nobody, and no answer is cut off.
+// gRPC keeps an answer until the caller has read it or has disconnected. A caller may do neither.
+// While the budget is used up, the service refuses new calls before it makes their answers (Full).
+// Each refusal also cuts off the answers that were not read within UnreadLimits::patience. While
+// the budget is not used up, no answer is cut off.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -23,12 +23,11 @@
 namespace baton::runtime {
 
 struct UnreadLimits {
-  /// The budget, in serialized bytes of answers. gRPC keeps the message beside its bytes, so
-  /// answers with shards take about seven times as much memory. The budget is checked before an
-  /// answer is made. So one answer may exceed the budget by any size: 1,000,000 shards are 100 MiB.
+  /// The budget, in serialized bytes of answers. Answers with shards take about seven times as much
+  /// memory, because gRPC keeps a message beside its bytes. The budget is checked before an answer
+  /// is made, so an answer of any size may exceed it: 1,000,000 shards are 100 MiB.
   std::size_t bytes = 16 << 20;
-  /// How long a caller may take to read an answer while others are refused. HTTP has the same bound
-  /// for slow readers.
+  /// How long a caller may take to read an answer while the budget is used up.
   Duration patience = std::chrono::seconds(30);
 };
 
@@ -42,14 +41,14 @@ class UnreadAnswers {
  public:
   explicit UnreadAnswers(UnreadLimits limits = {}) : limits_(limits) {}
 
-  /// The reactor of one call. Return it to gRPC. It deletes itself when gRPC calls OnDone, at the
+  /// The reactor of one call. Pass it to gRPC. It deletes itself in OnDone, which gRPC calls at the
   /// end of the call.
   class Answer final : public grpc::ServerUnaryReactor {
    public:
-    /// Ends the call. If `status` is OK, sends `response` of Begin as the answer, and counts its
-    /// bytes until OnDone: the caller has read it, has disconnected, or was cut off. An error
-    /// counts nothing. Any thread. Hides the base's Finish. REQUIRES: called once; `response` is
-    /// complete. Don't use this object afterwards.
+    /// Ends the call with `status`. If `status` is OK, sends `response` of Begin as the answer, and
+    /// counts its bytes until OnDone. OnDone comes when the caller has read the answer, has
+    /// disconnected, or was cut off. Any thread. Hides the base's Finish. REQUIRES: called once;
+    /// `response` is complete. Don't use this object afterwards.
     void Finish(const grpc::Status& status);
     void OnDone() override;
 
@@ -69,17 +68,16 @@ class UnreadAnswers {
     bool cut_off_ = false;
   };
 
-  /// Returns the reactor of a call whose answer will be in `response`. Never null. REQUIRES: this
-  /// object outlives the server; gRPC keeps `context` and `response` until OnDone.
+  /// Returns the reactor of a call whose answer will be in `response`. Never returns null.
+  /// REQUIRES: this object outlives the server; gRPC keeps `context` and `response` until OnDone.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
-  /// A kUsual caller is refused once the unread answers have reached the budget. A kFirst caller
-  /// (an operator) is refused once they have reached twice the budget. So usual callers can't keep
-  /// operators out.
+  /// A kUsual caller is refused once the unread answers have reached the budget. A kFirst caller,
+  /// an operator, is refused only at twice the budget. So usual callers can't keep operators out.
   enum class Caller { kUsual, kFirst };
   /// Call it before an answer is made. Returns whether to refuse the caller, because too much is
-  /// unread. If so, counts the refusal, and cuts off the answers that were not read in time: their
-  /// callers get CANCELLED. This makes room for later calls, not for this call.
+  /// unread. If so, counts the refusal, and cuts off the answers that were not read in time. Their
+  /// callers get CANCELLED. Cutting them off makes room only for later calls.
   bool Full(Caller caller);
 
   /// The counts, which may outlive this object.

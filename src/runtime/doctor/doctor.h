@@ -1,9 +1,9 @@
 // Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe, except for the destructor. The first request starts a thread of this object. This
-// thread makes one examination after another. An examination takes about 13 s at most: it waits for
-// the node (kStatusPatience, 1 s) and for etcd (kCheckupBound, 12 s). The destructor waits until
-// all requests are answered. Call Stop before it; otherwise each request that waits is examined.
+// Thread-safe, except for the destructor. The first request starts a thread of this object, which
+// makes one examination after another. An examination takes about 13 s at most: 1 s for the node
+// (kStatusPatience), and 12 s for etcd (kCheckupBound). The destructor waits until all requests are
+// answered. If Stop was not called before, each waiting request is examined first.
 #pragma once
 
 #include <atomic>
@@ -39,18 +39,18 @@ class Doctor {
   /// REQUIRES: `control` outlives this object.
   Doctor(Control& control, DoctorOptions options);
 
-  /// Returns at once. Calls the handler once, on this object's thread. If the request can't wait
-  /// for this thread, calls it on the caller's thread, before Examine returns. If the node or etcd
-  /// does not answer, this is a finding and no error. kUnavailable: kMaxWaiting requests wait, Stop
-  /// was called, or the host lacks threads. REQUIRES: the handler does not throw, and does not
-  /// destroy this object.
+  /// Returns at once. Calls the handler once, on this object's thread. If kMaxWaiting requests
+  /// wait, or the thread can't be started, calls the handler on the caller's thread, before Examine
+  /// returns. If the node or etcd does not answer, this is a finding, not an error. kUnavailable:
+  /// kMaxWaiting requests wait, Stop was called, or the host lacks threads. REQUIRES: the handler
+  /// does not throw, and does not destroy this object.
   void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler);
 
-  /// Examinations that begin later use these credentials with etcd, and show whether etcd accepts
-  /// them. An empty field removes the earlier value. The user's name stays.
+  /// Later examinations use these credentials with etcd. An empty field removes the earlier value.
+  /// The user's name stays.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
 
-  /// Makes waiting and later requests fail with kUnavailable, each when its turn comes. A running
+  /// From now on, waiting and later requests fail with kUnavailable, each in its turn. A running
   /// examination continues. Does not wait.
   void Stop() { stopping_ = true; }
 

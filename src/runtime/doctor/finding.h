@@ -1,4 +1,4 @@
-// The findings of `batonctl doctor`: one for each check, with advice. Plain values; any thread.
+// The findings of `batonctl doctor`, one for each check, with advice. Plain values; any thread.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace baton::runtime {
 
 enum class Severity : std::uint8_t {
   kOk,
-  kNotice,   ///< worth knowing; nothing has to be done
+  kNotice,   ///< worth knowing, but nothing has to be done
   kWarning,  ///< works, but less well or less safely than it could
   kProblem,  ///< does not work, or soon will not
 };
@@ -28,7 +28,7 @@ inline const char* ToString(Severity severity) {
 }
 
 struct Finding {
-  std::string check;  ///< one of a fixed set of words, which are API (Judge)
+  std::string check;  ///< a word for the check; the words are API (Judge)
   Severity severity = Severity::kOk;
   std::string what;    ///< what was found, as one line
   std::string advice;  ///< what to do, as one line; empty: nothing has to be done

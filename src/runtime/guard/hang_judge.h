@@ -1,12 +1,11 @@
 // HangJudge: decides from a node's progress and the clock whether the node hangs. A node hangs if
-// its loop made no turn for the timeout plus kProgressEvery.
+// its loop has made no turn for the timeout plus kProgressEvery.
 //
-// HangJudge must not mistake a machine that stood still for a node that hangs. So it asks its
-// caller to look four times within each timeout (Verdict::look_at). If a look comes late by more
-// than an eighth of the timeout, the machine may have stood still, so the timeout begins again. An
-// early look does no harm.
+// A machine that stood still must not look like a node that hangs. So the caller must look about
+// four times within each timeout (Verdict::look_at). If a look comes late by more than an eighth of
+// the timeout, the timeout begins again. An early look does no harm.
 //
-// Pure and single-threaded: the caller reads the clock and the node's ProgressPage.
+// Not thread-safe. Pure: the caller reads the clock and the node's ProgressPage.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@
 
 namespace baton::runtime {
 
-/// How often a node notes its progress, if its guard watches for hangs.
+/// How often a node notes its progress, if its guard watches for hangs (OwnGuard).
 inline constexpr std::chrono::milliseconds kProgressEvery{20};
 
 class HangJudge {
@@ -29,9 +28,9 @@ class HangJudge {
     bool hangs = false;
     SteadyTime look_at{};  ///< when to call Look again; `now` if the node hangs
   };
-  /// `progress`: when the node's loop made its last turn (ProgressPage::Last). nullopt: no turn is
-  /// expected, so the node does not hang, and the timeout begins again. Time before the `now` of
-  /// the constructor never counts. REQUIRES: `now` never goes back.
+  /// `progress`: when the node's loop made its last turn (ProgressPage::Last). nullopt: the node is
+  /// not expected to make turns, so the timeout begins again. Time before the constructor's `now`
+  /// never counts. REQUIRES (not checked): `now` never goes back.
   Verdict Look(SteadyTime now, std::optional<SteadyTime> progress);
 
  private:

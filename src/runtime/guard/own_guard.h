@@ -1,15 +1,15 @@
 // OwnGuard: a node's own guard. The guard is a process that outlives the node, and ends the node's
 // session when the node's process dies.
 //
-// A thread of this object starts the guard and passes the settings to it. If the guard ends, the
-// thread logs a warning and starts another guard after a pause. The pause doubles from 1 s to 1
-// min. It is 1 s again after a guard that lived for more than a minute. Once the node's lock is
-// free, the guard ends the node's session, and then itself.
+// A thread of this object starts the guard and passes the settings to it. Once the node's lock is
+// free, the guard ends the node's session, and exits. If the guard exits earlier, the thread logs a
+// warning and starts another guard after a pause. The pause doubles from 1 s to 1 min. After a
+// guard that lived for more than a minute, the pause is 1 s again.
 //
 // The guard is in a terminal session of its own, so Ctrl-C does not reach it. It writes to this
-// process's stdout and stderr, and keeps them open after this process has died. If one of them is a
-// pipe, its reader sees the end only when the guard has ended. baton-guard closes all other
-// descriptors that it inherits.
+// process's stdout and stderr, and keeps both open after this process has died. So if stdout or
+// stderr is a pipe, the pipe's reader sees the end only when the guard has exited. baton-guard
+// closes all other descriptors that it inherits.
 //
 // Thread-safe, except for the destructor.
 #pragma once
@@ -34,42 +34,41 @@ namespace baton::runtime {
 
 class OwnGuard {
  public:
-  /// Returns at once; the thread starts the program. `program`: a path, or a name for FindHelper.
-  /// kNotFound: there is no such program, or this process may not execute it. kInternal: the system
-  /// gives no descriptor, memory or thread. If the system later refuses to start the program, the
-  /// thread logs a warning, and tries again after the same pauses as above. REQUIRES: `log`
-  /// outlives this object.
+  /// Returns at once; the thread starts the program. If the system refuses to start the program,
+  /// the thread logs a warning, and tries again after the same pauses as above. `program`: a path,
+  /// or a name for FindHelper (base/subprocess.h). kNotFound: there is no such program, or this
+  /// process may not execute it. kInternal: the system gives no descriptor, memory or thread.
+  /// REQUIRES: `log` outlives this object.
   ///
   /// The guard waits while any process holds the lock of `settings.state_dir`. Then it ends the
   /// sessions in the lock file (AwaitDeath), if the file is of the group and node in `settings`. So
-  /// call Start after this process has taken the lock. Otherwise each guard ends at once, and is
-  /// started again.
+  /// take the lock before Start. Without the lock, each guard exits at once, and is started again.
   static Result<std::unique_ptr<OwnGuard>> Start(const std::string& program,
                                                  const GuardSettings& settings, NodeLog& log);
-  /// Waits up to a second for the guard's end. If the guard still works then, it is left to finish,
-  /// and nobody reaps it before this process ends. REQUIRES: the node's lock was released before.
-  /// Otherwise the guard waits for the lock for 10 s at most.
+  /// Waits up to a second for the guard's exit. A guard that has not exited by then goes on, and
+  /// nobody reaps it before this process ends. REQUIRES: the node's lock was released before.
+  /// Otherwise the guard gives up if it does not get the lock within 10 s.
   ~OwnGuard();
   OwnGuard(const OwnGuard&) = delete;
   OwnGuard& operator=(const OwnGuard&) = delete;
 
-  /// Passes these credentials to the guard, and to each later guard. An empty field removes the
-  /// earlier value. The user's name stays. Each guard also gets up to three earlier credentials
-  /// (RecentCredentials), because etcd may not accept the new ones yet. Does nothing if
-  /// these are the newest already. Returns at once; the guard gets them soon.
+  /// Passes these credentials to the guard, and to each later guard. Returns at once; the guard
+  /// gets the credentials soon. An empty field removes the earlier value. The user's name stays.
+  /// Each guard also gets up to three earlier credentials (RecentCredentials), because etcd may not
+  /// accept the new ones yet. Does nothing if these credentials are the newest already.
   void SetCredentials(const EtcdCredentials& credentials);
 
-  /// From now on, this object notes for the guard when the loop made its last turn, every
-  /// kProgressEvery (hang_judge.h). Before this call, the guard expects no progress. Does nothing
-  /// if `hang_timeout` is 0. REQUIRES: called once; the loop ends before this object is destroyed.
+  /// From now on, the loop notes the time of its last turn for the guard, every kProgressEvery
+  /// (hang_judge.h). Before this call, the guard expects no progress. Does nothing if
+  /// `hang_timeout` is 0. REQUIRES: called once; the loop ends before this object is destroyed.
   void FollowProgress(Executor& loop);
-  /// Call it when the loop has ended. From then on, the guard expects no progress.
+  /// Call it when the loop has ended. From now on, the guard expects no progress.
   void EndProgress() noexcept {
     if (page_ != nullptr) page_->Clear();
   }
 
-  /// Whether a guard runs now, and how many were started so far. A start that the system refused is
-  /// not counted.
+  /// Whether a guard runs now, and how many guards were started. A start that the system refused
+  /// does not count.
   GuardCounters counters() const { return {.running = running_.load(), .starts = starts_.load()}; }
 
  private:
@@ -78,7 +77,7 @@ class OwnGuard {
            std::unique_ptr<ProgressPage> page);
   void Watch();
   void WatchOne(Run& run);
-  /// Returns a line (Format) for each of the credentials, the newest last.
+  /// Returns a line (Format) for each of the recent credentials, the newest last.
   std::string Settings();
   void Wake();
   /// Waits for the duration. False: the destructor was called.

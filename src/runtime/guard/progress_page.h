@@ -21,11 +21,11 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 class ProgressPage {
  public:
-  /// Makes a page without a noted turn. kInternal: the system gives no memory or descriptor.
+  /// Makes a page. No turn is noted in it yet. kInternal: the system gives no memory or descriptor.
   static Result<std::unique_ptr<ProgressPage>> Create();
-  /// Maps a page that another process made, and closes the descriptor, also on an error. The page
-  /// can be read after the other process has died. kInternal: the descriptor's file can't be
-  /// mapped, or is not a ProgressPage.
+  /// Maps a page that another process made. Always closes the descriptor, also on an error. The
+  /// page can be read even after the other process has died. kInternal: the descriptor's file can't
+  /// be mapped, or is not a ProgressPage.
   static Result<std::unique_ptr<ProgressPage>> Open(int descriptor);
   ~ProgressPage();
   ProgressPage(const ProgressPage&) = delete;
@@ -33,14 +33,13 @@ class ProgressPage {
 
   /// Notes that the loop made a turn at this time.
   void Note(SteadyTime turn) noexcept { Time() = turn.time_since_epoch().count(); }
-  /// Notes that no turns are expected until the next Note.
+  /// Notes that the loop is not expected to make turns until the next Note.
   void Clear() noexcept { Time() = 0; }
-  /// The time of the last turn. nullopt: no turn was noted yet, or Clear was called after it.
+  /// The time of the last turn. nullopt: no turn was noted yet, or Clear was called since.
   std::optional<SteadyTime> Last() const noexcept;
 
-  /// The descriptor to pass to the guard. It is above 2, and close-on-exec. This object owns it and
-  /// closes it. -1: Open made this object, or other code of this process has closed the descriptor,
-  /// whose number may belong to another file now.
+  /// The descriptor to pass to the guard. It is above 2, and close-on-exec. This object closes it.
+  /// -1: Open made this object, or other code of this process has closed the descriptor.
   int descriptor() const;
 
  private:

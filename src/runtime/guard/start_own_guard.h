@@ -1,4 +1,4 @@
-// Starts a node's own guard, if the node's options ask for it. Any thread.
+// Starts a node's own guard (OwnGuard), if the node's options ask for one. Any thread.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,23 @@ namespace baton::runtime {
 
 struct StartedGuard {
   std::unique_ptr<OwnGuard> guard;  ///< null: no guard was started
-  /// If NodeOptions::guard is not kOff, but no guard can act: why, as one line. Otherwise empty.
+  /// Why no guard can act, as one line. Empty: a guard can act, or NodeOptions::guard is kOff.
   std::string cannot_act;
 };
 
 /// Returns why no guard can act for the node whose lock has `found`, as one line. Empty: a guard
-/// can act. `external`: another process acts on what the node leads, so the death of the node's
-/// process proves nothing.
+/// can act. `external`: whether another process acts on what the node leads. Then no guard can act.
 std::string WhyNoGuardActs(const StateLockFound& found, bool external);
 
-/// Starts the node's own guard. `why_not`: the result of WhyNoGuardActs. Starts no guard if
-/// NodeOptions::guard is not kOwn, if NodeOptions::guard_program is empty, or if `why_not` is not
-/// empty; this is no error. Errors: those of OwnGuard::Start. Logs a warning in these cases:
+/// Starts the node's own guard. `why_not`: the result of WhyNoGuardActs. Starts no guard, without
+/// an error, if NodeOptions::guard is not kOwn, if NodeOptions::guard_program is empty, or if
+/// `why_not` is not empty. Errors: those of OwnGuard::Start. Logs a warning in these cases:
 ///  - StartedGuard::cannot_act is not empty.
-///  - This process is the first process of its container: the guard would die with it.
-///  - NodeOptions::hang_timeout is not below NodeOptions::ttl: the lease would end first.
-/// REQUIRES: the node holds the lock of its state directory, and `log` outlives the guard.
+///  - A guard is started, and this process is the first process of its container. Then the guard
+///    dies with this process.
+///  - A guard is started, and NodeOptions::hang_timeout is above 0 but not below NodeOptions::ttl.
+///    Then the lease may end first.
+/// REQUIRES: the node holds the lock of its state directory; `log` outlives the guard.
 Result<StartedGuard> StartOwnGuard(const NodeOptions& options, const std::string& why_not,
                                    NodeLog& log);
 

@@ -1,7 +1,7 @@
-// EventMetrics: counts what only events show, and no status: durations, and the history of each
-// shard. Counts begin when this object is made, and never go back.
+// EventMetrics: counts and durations that a status does not have, because only the node's events
+// show them. Counts begin when this object is made, and never go back.
 //
-// Thread-safe. The node's loop calls OnTransition and OnHandoffPhase, and scrapes call the other
+// Thread-safe. The node's loop calls OnTransition and OnHandoffPhase; scrapes call the other
 // methods. Each call holds a lock for a moment.
 #pragma once
 
@@ -23,8 +23,7 @@
 namespace baton::runtime {
 
 /// The events of one shard that this node counted. EventMetrics keeps a ShardHistory for each shard
-/// that the node ever led, and never drops one. So it keeps at most as many as the group has
-/// shards.
+/// that the node ever led: at most one for each shard of the group.
 struct ShardHistory {
   /// How often this node gained the shard, by reason. A resumption also counts (Reason::kResumed).
   std::array<std::uint64_t, kReasonCount> gained{};
@@ -36,26 +35,26 @@ class EventMetrics : public Observer {
  public:
   EventMetrics();
 
-  /// Ignores transitions that have no new leader, and suspensions. REQUIRES: `transition` has
+  /// Ignores suspensions, and transitions that have no new leader. REQUIRES: `transition` has
   /// `detect_at_most` only with kLeaseExpired, and `detect` only with kProcessDied; otherwise
   /// throws std::out_of_range.
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// Returns histograms of the gaps without a leader, in seconds. There is one for each possible
-  /// pair of labels `reason` and `phase`. Each reason except kSuspended has the phases elect and
-  /// activate. In addition, kLeaseExpired has detect_at_most, and kProcessDied has detect. All
-  /// histograms exist from the start.
+  /// Returns histograms of the gaps without a leader, in seconds, with the labels `reason` and
+  /// `phase`. Each reason except kSuspended has the phases elect and activate. In addition,
+  /// kLeaseExpired has detect_at_most, and kProcessDied has detect. All histograms exist from the
+  /// start.
   std::vector<prometheus::ClientMetric> Leaderless() const;
   /// Returns a histogram for each phase of a handoff, in seconds, with the label `phase`. The
-  /// histograms of prepare, release and transfer exist from the start. Another phase has one once
-  /// OnHandoffPhase got it.
+  /// histograms of prepare, release and transfer exist from the start. Any other phase has a
+  /// histogram once OnHandoffPhase was called with it.
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
-  /// Returns the history of each of these shards, in the order of `led`. `led`: shards, with the
-  /// terms of their present leaderships. If no event showed a leadership, it counts as begun at the
-  /// first call that names it. If an event has shown a newer leadership already, the history has
-  /// the newer term.
+  /// Returns the history of each shard in `led`, in the same order. `led` has shards with the terms
+  /// of their present leaderships. If no event showed a leadership, the leadership counts as begun
+  /// at the first call of Histories that names it. If an event has shown a newer leadership
+  /// already, the history has the newer term.
   std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:

@@ -23,8 +23,7 @@ class FamilyBuilder {
  public:
   explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
 
-  // Each of these three functions begins a family. Add appends series to the family that was begun
-  // last.
+  // Each of these three functions begins a family. Add appends series to the newest family.
   FamilyBuilder& Counter(std::string name, std::string help) {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
   }
@@ -35,8 +34,8 @@ class FamilyBuilder {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
   }
 
-  /// Adds a series with the label `group`, followed by `labels`. REQUIRES (not checked): a family
-  /// of counters or gauges was begun last.
+  /// Adds a series with the label `group`, followed by `labels`. REQUIRES (not checked): there is a
+  /// family, and the newest family has counters or gauges.
   FamilyBuilder& Add(double value, Labels labels = {}) {
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
@@ -45,14 +44,14 @@ class FamilyBuilder {
     return Add(std::move(metric));
   }
   /// Adds a complete series, with the label `group` before its other labels. REQUIRES (not
-  /// checked): the family that was begun last has the type of the series.
+  /// checked): there is a family, and the newest family has the type of the series.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));
     return *this;
   }
 
-  /// Returns the families in the order in which they were begun. Call it once, at the end.
+  /// Returns the families in the order in which they were begun. Call Take once, at the end.
   std::vector<prometheus::MetricFamily> Take() { return std::move(families_); }
 
  private:

@@ -1,6 +1,5 @@
-// NodeMetrics: the series of Metrics::node(), for /metrics. The comment of metrics.h says which
-// threads may call Collect, how long Collect blocks, and what it returns if the node does not
-// answer. REQUIRES: `control` outlives this object; `source` and `events` are not null.
+// NodeMetrics: the series of Metrics::node(), for /metrics. The first comment of metrics.h has the
+// rules for Collect. REQUIRES: `control` outlives this object; `source` and `events` are not null.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // ProcessMetrics: the resources that this process uses, under the names of Prometheus' own clients.
 //
-// Each series has the label `group`. Thread-safe. Linux only: each Collect reads /proc, and leaves
-// out values that it can't read. Only the start time of the process is read once, by the
-// constructor, so it stays the same when somebody sets the wall clock.
+// Each series has the label `group`. Thread-safe. Linux only. Each Collect reads /proc, and leaves
+// out values that it can't read. The constructor reads the start time of the process once, so this
+// time stays the same if somebody sets the wall clock.
 #pragma once
 
 #include <string>

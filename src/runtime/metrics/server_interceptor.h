@@ -1,5 +1,5 @@
-// CountCalls: reports the calls of a gRPC server to ServerCalls. These functions have a header of
-// their own, because they need gRPC's interceptors, which gRPC calls experimental. Any thread.
+// CountCalls: reports the calls of a gRPC server to ServerCalls. This header is apart from
+// server_calls.h, because gRPC calls its interceptors experimental. Any thread.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 namespace baton::runtime {
 
 /// Returns a factory for ServerBuilder::experimental().SetInterceptorCreators. Its interceptors
-/// count calls, and change nothing. A call is handled when the server sends its status. If the call
-/// ends before the server has sent a status, it counts as CANCELLED. The factory and its
+/// count calls, and change nothing. A call counts as handled when the server sends the call's
+/// status. If a call ends without a status, it counts as CANCELLED. The factory and its
 /// interceptors keep `calls` alive.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountCalls(
     std::shared_ptr<ServerCalls> calls);

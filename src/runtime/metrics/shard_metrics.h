@@ -1,7 +1,6 @@
-// ShardMetrics: the series of Metrics::shards(), for /metrics/shards. The comment of metrics.h says
-// which threads may call Collect, how long Collect blocks, and what it returns if the node does not
-// answer. The same is true for AppendText. REQUIRES: `control` outlives this object; `source` and
-// `events` are not null.
+// ShardMetrics: the series of Metrics::shards(), for /metrics/shards. The first comment of
+// metrics.h has the rules for Collect and AppendText. REQUIRES: `control` outlives this object;
+// `source` and `events` are not null.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ class ShardMetrics : public TextCollectable {
     std::string name;
     Term term;
     bool leads = false;        ///< false: the node is suspended, or the status is out of date
-    std::uint32_t failed = 0;  ///< failed attempts to activate it; 0: it does not fail
+    std::uint32_t failed = 0;  ///< failed attempts to activate the shard; 0: it does not fail
     ShardHistory history;
   };
   struct Snapshot {

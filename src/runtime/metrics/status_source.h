@@ -1,7 +1,7 @@
-// StatusSource: gets a node's newest status for callers that can wait, but not for ever.
+// StatusSource: gets a node's newest status for callers that can wait for a bounded time.
 //
-// Thread-safe, except for the destructor. At most one request is in flight, even if many threads
-// ask. So requests don't pile up at a loop that is stuck.
+// Thread-safe, except for the destructor. However many threads ask, at most one request is in
+// flight. So a loop that is stuck gets no queue of requests.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ namespace baton::runtime {
 inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
 struct LatestStatus {
-  std::shared_ptr<const NodeStatus> status;  ///< null: no answer came to this StatusSource yet
+  std::shared_ptr<const NodeStatus> status;  ///< null: no status has come yet
   /// When `status` was made (NodeStatus::at), by the wall clock. If the node has stopped: when
   /// `status` arrived.
   std::chrono::system_clock::time_point taken{};
-  /// Whether `status` arrived during this call, maybe as the answer to an earlier call's request.
-  /// A fresh status may be up to 10 s old, because calls share a snapshot (Control::GetStatus).
+  /// Whether `status` arrived during this call of Get, maybe as the answer to an earlier request. A
+  /// fresh status may be up to 10 s old, because calls share a snapshot (Control::GetStatus).
   bool fresh = false;
 };
 
@@ -30,10 +30,10 @@ class StatusSource {
   /// after this object is destroyed does no harm.
   explicit StatusSource(Control& control, std::chrono::milliseconds patience = kStatusPatience);
 
-  /// Asks the node, or joins a request in flight, and waits for at most `patience`. If no answer
-  /// comes in this time, returns the last status, and the request stays in flight: later calls wait
-  /// for its answer. REQUIRES: not called on the node's loop, because the loop would wait for
-  /// itself.
+  /// Asks the node for a status, or joins a request in flight, and waits for at most `patience`. If
+  /// no answer comes in this time, returns the last status. The request stays in flight, and later
+  /// calls wait for its answer. REQUIRES: not called on the node's loop, because the loop would
+  /// wait for itself.
   LatestStatus Get();
 
  private:

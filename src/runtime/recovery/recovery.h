@@ -1,23 +1,23 @@
 // Recovery: the steps of `batonctl recover`, for a group whose etcd was restored from a backup.
 //
-// Terms are etcd revisions. A restored etcd would give terms again that it has given before.
-// Storage that has seen newer terms would refuse leaders with these terms. The revision of a
-// running etcd can't be set, but each commit adds one. So Recovery commits until the revision is
-// greater than every revision that the group can have had (RaiseTo's `target`, which the caller
-// chooses). Then it writes the config again, with the cluster id of the etcd that answers now. The
-// config's new revision gives routes another incarnation, so followers of routes begin from
-// scratch. Everything else stays as the backup has it. Nodes claim the shards by the records of the
+// Terms are etcd revisions. A restored etcd would give out old terms a second time. Storage that
+// has seen newer terms would refuse the leaders with old terms. Nobody can set the revision of a
+// running etcd, but each commit adds one to it. So Recovery commits until the revision has reached
+// `target` (RaiseTo). The caller chooses a `target` above every revision that the group can have
+// had. Then Recovery writes the config again, with the cluster id of the etcd that answers now. The
+// config's new revision gives routes another incarnation, so followers of routes read all routes
+// again. Everything else stays as the backup has it. Nodes claim the shards by the records of the
 // backup, with terms above all earlier terms.
 //
 // The caller calls Survey, Close, RaiseTo, Survey again, and Open. Close writes a config without a
 // cluster (id 0), and every node that reads this config halts. So no node can take a term too
-// early, even if the recovery is interrupted. In addition, a commit is refused if the group has a
-// member. An interrupted recovery can be run again from the start: it continues from the
-// revision that etcd has reached.
+// early, even if the recovery is interrupted. If the group has a member, etcd refuses each write of
+// this class. A recovery that was interrupted can be run again from the start: it continues from
+// the revision that etcd has reached.
 //
-// All methods block, so call them from a thread that may wait; each call to etcd may take 5 s. Not
-// thread-safe. If a commit or a change of the config got no answer, it may still be applied later;
-// this does no harm.
+// All methods block, so call them from a thread that may wait. Each call to etcd may take 5 s. Not
+// thread-safe. If a commit or a change of the config got no answer, it may still be applied later,
+// without harm.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 
 namespace baton::runtime {
 
-/// The state of the group in etcd now.
+/// The state of the group in etcd at one revision.
 struct GroupSurvey {
   Revision revision;             ///< of the whole etcd
   std::uint64_t cluster_id = 0;  ///< of the etcd that answers
@@ -51,10 +51,10 @@ class Recovery {
   static constexpr std::size_t kMaxMembersNamed = 16;
   /// The most commits in flight at once.
   static constexpr std::size_t kInFlight = 128;
-  /// RaiseTo gives up after this many failed commits in a row. After each failure it waits 100 ms,
-  /// and then makes one commit at a time until one succeeds. The commits that were in flight at the
-  /// first failure count as one failure. If a failure is permanent (CallStatus), RaiseTo gives up
-  /// at once.
+  /// RaiseTo gives up after this many failed commits in a row. After each failure it waits up to
+  /// 100 ms, and then makes one commit at a time until one succeeds. The commits that were in
+  /// flight at the first failure count as one failure. If a failure is permanent (CallStatus),
+  /// RaiseTo gives up at once.
   static constexpr int kMaxFailures = 30;
 
   /// REQUIRES: `etcd` outlives this object.
@@ -69,25 +69,24 @@ class Recovery {
   /// 5 s at most, and does not call the function again.
   using Progress = std::function<bool(Revision reached)>;
   /// Closes the group: each node that reads the config from now until Open halts. If the group has
-  /// no config, makes up a config, so that nodes read one and halt (GroupSurvey::lost). A closed
+  /// no config, makes up a config, so that nodes halt all the same (GroupSurvey::lost). A closed
   /// group can be closed again. kFailedPrecondition: the config was changed after `survey`, or the
   /// group has members; nothing was changed. kUnavailable: etcd did not answer, or refused.
   /// REQUIRES (checked): the config in `survey` is absent or readable.
   Status Close(const GroupSurvey& survey);
 
-  /// Commits until etcd's revision is at least `target`. Returns the revision that was reached,
-  /// which is lower than `target` only if `progress` returned false. If the revision is high enough
+  /// Commits until etcd's revision is at least `target`. Returns the revision that was reached. It
+  /// is lower than `target` only if `progress` returned false. If the revision is high enough
   /// already, changes nothing, and does not call `progress`. kFailedPrecondition: the group has
   /// members. kUnavailable: etcd does not answer, or refuses writes. kInternal: as Survey. After an
   /// error, the commits that were made stay, and RaiseTo can be called again. REQUIRES (not
-  /// checked), unless the revision is high enough already: the group is closed, and `progress` is
-  /// not empty.
+  /// checked): the group is closed, and `progress` is not empty.
   Result<Revision> RaiseTo(Revision target, const Progress& progress);
 
   /// Opens the group: writes the config of `survey` again, with the cluster id of `survey`. If
-  /// `survey.config` is absent, deletes the config that Close made up; then the first node makes
-  /// another. Nodes that have halted must be started again. Errors and REQUIRES: as Close. If
-  /// `survey` was made before Close, the config was changed after it: kFailedPrecondition.
+  /// `survey.config` is absent, deletes the made-up config; then the first node makes another.
+  /// Nodes that have halted must be started again. Errors and REQUIRES: as Close.
+  /// kFailedPrecondition also if `survey` was made before Close, because Close changes the config.
   Status Open(const GroupSurvey& survey);
 
  private:
