@@ -137,7 +137,7 @@ struct MemberFact {
   /// The random id of the node's state directory. 0: the node has no state directory.
   std::uint64_t directory = 0;
   /// The value has an address, a zone, a version, a label or a list of ready shards that is not
-  /// valid. Here, a label that is not valid is missing, and another such field is empty.
+  /// valid. This fact leaves out each such label, and has each other such field empty.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
@@ -281,7 +281,7 @@ struct PolicyFact {
 
 /// An operator's change of the policy kLimits. A field that is unset leaves its limit as it is.
 struct LimitsChange {
-  /// Unset: from now on, each node's own option counts.
+  /// The new delay. Without a value, this order clears the limit: each node's own option counts.
   using Delay = std::optional<std::chrono::milliseconds>;
   struct DelayOrder {
     Delay delay{};
@@ -295,7 +295,8 @@ struct LimitsChange {
   friend bool operator==(const LimitsChange&, const LimitsChange&) = default;
 };
 /// Returns the policy kLimits after the change. `now`: the policy before the change, which may be
-/// absent. The result keeps the other fields of `now`, also `actor`. It is absent if it sets no
+/// absent. The result's name is kLimits, whatever name `now` has. The result keeps the other fields
+/// of `now`, also `revision` and `actor`. It is absent if it sets no
 /// limit and has no unknown fields.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 

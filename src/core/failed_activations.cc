@@ -181,7 +181,7 @@ void FailedActivations::ForgetApplication() {
 }
 
 bool FailedActivations::Ready(Context& context) const {
-  if (by_time_.empty() || Full(context.options)) return false;
+  if (by_time_.empty() || Full()) return false;
   if (by_time_.begin()->first <= context.now) return true;
   context.WakeAt(by_time_.begin()->first);
   return false;
@@ -212,13 +212,12 @@ void FailedActivations::Returned(OperationId operation) {
   first_tries_.erase(operation);
   left_first_tries_.erase(operation);
   proven_tries_.erase(operation);
-  left_proven_tries_.erase(operation);
 }
 
 void FailedActivations::Left(OperationId operation) {
   if (running_.erase(operation) > 0) left_retries_.insert(operation);
   if (first_tries_.erase(operation) > 0) left_first_tries_.insert(operation);
-  if (proven_tries_.erase(operation) > 0) left_proven_tries_.insert(operation);
+  proven_tries_.erase(operation);
 }
 
 std::size_t FailedActivations::Width() const {
@@ -246,8 +245,7 @@ void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
 std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
   if (untried_.empty()) return std::nullopt;
   if (failing_since_) {
-    const bool full = first_tries_.size() >= kFirstTriesFailing || FirstTriesFull() ||
-                      ThreadsTaken(context.options);
+    const bool full = first_tries_.size() >= kFirstTriesFailing || FirstTriesFull();
     if (full) return std::nullopt;  // a return steps the core again
     if (context.now < first_try_not_before_) {
       context.WakeAt(first_try_not_before_);

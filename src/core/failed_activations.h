@@ -35,15 +35,20 @@
 // started over. So an application that fails, ends and comes back again and again fails one shard
 // each time.
 //
-// A try hangs if it still runs after its timeout, or after its shard is lost. At most kMaxRetries
-// retries run at once, not counting those that hang: a quarter of the callback threads. So a retry
-// may begin in the place of one that hangs, with these limits:
+// At most kMaxRetries retries run at once: a quarter of the callback threads. A retry, or a first
+// try under one of the three bounds, counts as hanging if it still runs after its timeout, or after
+// its shard is lost. A try that hangs does not count as running, so another one may begin in its
+// place, with these limits:
 //  - No retry begins while 2 * kMaxRetries retries run or hang.
-//  - Under the three bounds, no first try begins while kMaxRetries first tries run or hang. Of
-//    those that began after a success, the ones that hang don't count here.
-//  - No try begins while kMaxTries tries of all kinds run or hang: threads must be left for other
-//    callbacks. An application in another process does not have this limit, because no thread waits
-//    for its callbacks.
+//  - Under the three bounds, no first try begins while kMaxRetries first tries run or hang.
+//
+// After a success, no first try begins while kMaxTries tries of all kinds run within their
+// timeouts. An application in another process has no such limit, because no thread waits for its
+// callbacks.
+//
+// So if a node was well and then breaks, threads are left for other callbacks. But once its tries
+// exceed their timeouts, other tries may begin, and may take these threads. First tries never delay
+// a retry.
 //
 // If a retry succeeds, or any try while the node is failing, the cause may be gone for all shards.
 // So all backoffs end, but at most once a second: shards that sometimes succeed must not make all
@@ -114,10 +119,10 @@ class FailedActivations {
   /// Takes the shard that is retried next, so that it does not wait any more. REQUIRES: Ready()
   /// (partly checked: a shard waits).
   ShardId Next();
-  /// Whether so many retries or tries run or hang that no other retry can start.
-  bool Full(const CoreOptions& options) const {
+  /// Whether so many retries run, or run and hang, that no other can start.
+  bool Full() const {
     return running_.size() >= kMaxRetries ||
-           running_.size() + left_retries_.size() >= 2 * kMaxRetries || ThreadsTaken(options);
+           running_.size() + left_retries_.size() >= 2 * kMaxRetries;
   }
   /// Whether an operator asked for the shard's try that begins now. A second call returns false.
   bool TakeRetryNow(ShardId shard) { return retry_now_.erase(shard) > 0; }
@@ -127,14 +132,15 @@ class FailedActivations {
   /// that are no tries.
   void Returned(OperationId operation);
   /// The shard was lost while its try runs, or the try exceeded its timeout. The try counts as
-  /// hanging from now on. Ignores operations that don't count as running.
+  /// hanging from now on. But a first try that began after a success, or was running when one came,
+  /// does not count at all any more. Ignores operations that don't count as running.
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now; always false while the node is failing.
   /// If false, call Wait: NextUntried then says when the shard is tried.
   bool MayTryFirst(const CoreOptions& options) const {
-    if (ThreadsTaken(options)) return false;
-    return proven_ || (first_tries_.size() < Width() && !FirstTriesFull());
+    if (proven_) return options.external || Tries() < kMaxTries;
+    return first_tries_.size() < Width() && !FirstTriesFull();
   }
   /// The shard's first try has begun. It counts as running until Returned or Left. The shard does
   /// not wait any more.
@@ -191,12 +197,7 @@ class FailedActivations {
     return first_tries_.size() + left_first_tries_.size() >= kMaxRetries;
   }
   /// All that run and are in time.
-  bool ThreadsTaken(const CoreOptions& options) const {
-    const std::size_t tries = running_.size() + left_retries_.size() + first_tries_.size() +
-                              left_first_tries_.size() + proven_tries_.size() +
-                              left_proven_tries_.size();
-    return !options.external && tries >= kMaxTries;
-  }
+  std::size_t Tries() const { return running_.size() + first_tries_.size() + proven_tries_.size(); }
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
   static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
 
@@ -216,7 +217,6 @@ class FailedActivations {
   std::set<OperationId> first_tries_;  ///< those that run and began without a success
   /// first tries that run and began after a success, or were running when one came
   std::set<OperationId> proven_tries_;
-  std::set<OperationId> left_proven_tries_;  ///< of these, those that hang
   /// first tries that still run, although their time is over or their shard is lost
   std::set<OperationId> left_first_tries_;
   /// The shards that began to fail after the last success, with the time when each began.

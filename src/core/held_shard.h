@@ -58,6 +58,10 @@ struct HeldShard {
   /// The application has released the shard in this handoff, or had nothing to release. A
   /// resignation's record says so.
   bool released = false;
+  /// An external application's last `acquired` failed while the shard was being given away. The
+  /// failure may not be the application's own answer, so it may act on the shard until it answers
+  /// a later `acquired`.
+  bool may_act = false;
   /// The transition that gained the shard, until it is reported: when `acquired` has returned or
   /// timed out, or the shard is lost.
   std::optional<Transition> unreported;

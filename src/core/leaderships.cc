@@ -96,6 +96,7 @@ void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   if (!std::holds_alternative<Releasing>(held.phase)) watched_.erase(shard);
   held.activation_deadline = TimePoint::max();
   failed_.Succeeded(context, shard, std::exchange(held.activation, 0));
+  held.may_act = false;
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
   if (!held.MayLead()) return;
   if (transfers_.Withdraw(shard) || resignations_.Withdraw(shard)) held.phase = Leading{};
@@ -239,7 +240,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held, boo
 
 // There is nothing to release, unless an `acquired` that is late still runs.
 void Leaderships::OfferUnactivated(Context& context, ShardId shard, Held& held) {
-  held.released = !failed_.Late(shard);
+  held.released = !failed_.Late(shard) && !held.may_act;
   if (held.released || context.view.failover().lock_delay.count() == 0) {
     return Offer(context, shard, held);
   }
@@ -296,7 +297,7 @@ void Leaderships::ResignAll(Context& context, Reason reason, bool ask) {
       continue;
     }
     if (HasNothingToRelease(shard, held)) {
-      held.released = !failed_.Late(shard);
+      held.released = !failed_.Late(shard) && !held.may_act;
     } else if (ask || context.options.external) {
       AskToResign(context, shard, held, reason);
       if (!held.asked_to_resign || !std::holds_alternative<Released>(held.phase)) continue;
@@ -337,6 +338,7 @@ void Leaderships::PushBounds(Context& context, Duration away) {
 void Leaderships::NotActivated(Context& context, ShardId shard, Held& held,
                                const std::string& error) {
   held.activation_deadline = TimePoint::max();
+  held.may_act = context.options.external && !held.MayLead();
   failed_.Failed(context, shard, {std::exchange(held.activation, 0), error});
   Report(context, held);
   ConsiderMove(context, shard, held);

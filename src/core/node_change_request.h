@@ -12,7 +12,9 @@
 namespace baton::core {
 
 /// Returns the settings after the change. The caller puts these settings into force. Ignores
-/// `asked.dry_run`. Errors:
+/// `asked.dry_run`. `asked.node` must be this node's name; an empty name counts as another node's.
+/// Checks the name first, then whether this node takes changes, then the settings. An operator's
+/// policy kDrain does not refuse the change. Errors:
 ///  - kInvalidArgument: see SettingsAfter (base/node_change.h).
 ///  - kFailedPrecondition: the request names another node of the group. The message has that node's
 ///    address, if it is known.

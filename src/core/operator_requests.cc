@@ -172,7 +172,7 @@ Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leader
     return refuse(" is being handed over");
   }
   if (!context.attached()) return refuse(" can't be tried: no application is attached");
-  if (leaderships.failed().Full(context.options)) {
+  if (leaderships.failed().Full()) {
     return Error{ErrorCode::kUnavailable,
                  "as many retries run as may run at once; try again in a moment"};
   }

@@ -123,11 +123,12 @@ inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count.
 /// But no retry begins while twice this number run, late ones included. On a node without a
 /// success, no first try begins while this many first tries run, late ones included. The number is
-/// a quarter of the callback threads that a node may have (runtime/dispatcher.h).
+/// a quarter of the callback threads that a node may have (runtime/dispatcher.h). So callbacks that
+/// hang don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
-/// No try of `acquired` begins while this many run on a node, late ones included. This is three
-/// quarters of the callback threads that a node may have, so tries that hang leave threads for
-/// other callbacks. If the application is another process, this bound does not count.
+/// After a success, no first try of `acquired` begins while this many tries run on a node and have
+/// not exceeded their timeouts. This is three quarters of the callback threads that a node may
+/// have. If the application is another process, this bound does not count.
 inline constexpr std::size_t kMaxTries = 192;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 /// If it has started over (see kFirstFailingFor), one shard is enough.

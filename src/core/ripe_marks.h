@@ -8,13 +8,14 @@
 // mark at a time.
 //
 // A mark states a term, and holds for the node's leaderships with terms up to this term. So the
-// mark may stay when the node comes again and leads. If the node leads shards when the mark is
-// written, the terms of these shards are later than the mark's term. For a vacancy with a later
+// mark may stay when the node comes again and leads. A mark is written only with a term
+// that is earlier than the terms of all shards that the node leads then. For a vacancy with a later
 // term than the mark's, each node measures the delay by its own clock.
 //
-// A mark is needless once no shard's record with a term up to the mark's names the node, as the
-// leader or as the node that resigned. A needless mark is never needed again. While records or
-// marks change, each member looks for needless marks, at most every 10 s, and deletes one of them.
+// A mark is needless once no record needs it. A record needs it if its term is not later than the
+// mark's, and it names the node as the leader or as the node that resigned. A needless mark is
+// never needed again. While records or marks change, each member looks for needless marks, at most
+// every 10 s, and deletes one of them.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -57,7 +58,7 @@ class RipeMarks {
     Revision newest;  ///< the newest term of the shards that are kept for the node
   };
   std::map<NodeId, Due> due_;
-  /// When the delay of the next of these shards ends. Then the shards are looked at again.
+  /// The next time when the delay of a vacant shard ends. Then the shards are looked at again.
   TimePoint look_at_ = TimePoint::max();
 };
 

@@ -4,9 +4,12 @@
 // node. A duty begins with the callback `standby`, and ends with the callback `standby_ended`. If
 // this node gains the shard, the duty ends without `standby_ended`, because `acquired` follows.
 // While the session is not live or the application is detached, no duty begins, and no change of
-// StandbysOf ends a duty. A lost session ends no duty: a loaded state needs no lease.
+// StandbysOf ends a duty. A lost session ends no duty: the
+// application may keep a shard's data loaded without a lease.
 //
-// A node that drains, stops or halts ends all duties, even if its session is not live. When an
+// A node that was asked to drain or stop, or that halts (Context::draining), ends all duties for
+// good, even if its session is not live. An operator's policy kDrain and an unhealthy application
+// only change StandbysOf, so duties may begin again later. When an
 // external application ends, the duties end without callbacks. They begin again when an application
 // is attached. Without a listener, no callback runs, and each duty is ready at once.
 //

@@ -58,9 +58,8 @@ class Keyspace {
   std::string DeathKey() const;
   /// The key `ripe/<node>`: see RipeFact in base/facts.h.
   std::string RipeKey(std::string_view node) const;
-  /// The key for the bytes of the shard's last damaged record. There is one for each shard, so that
-  /// repeated damage does not fill etcd. Without a shard, the damaged
-  /// record is the balancer's.
+  /// The key for the bytes of the shard's last damaged record. Each shard has one key, so repeated
+  /// damage does not fill etcd. Without a shard: the key for the balancer's record.
   std::string QuarantineKey(std::optional<ShardId> shard) const;
   /// All keys for damaged records begin with this prefix.
   std::string QuarantinePrefix() const;

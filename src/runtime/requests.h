@@ -40,8 +40,9 @@ struct PolicyRequest {
   NodeId node;  ///< only for kDrain and kUndrain
   /// Only for kSetExpectedNodes: up to kMaxExpectedNodes (not checked); 0: clears the setting.
   std::uint32_t number = 0;
-  /// Only for kSetLimits. The ranges are those of NodeOptions, but a delay is at most
-  /// kLongestDurationFlag (not checked).
+  /// Only for kSetLimits. REQUIRES (not checked): max_moves is 0 to kMaxMoves, where 0 clears the
+  /// limit; a delay is 0 to kLongestDurationFlag. Nodes ignore a delay outside this range, as if it
+  /// were cleared.
   LimitsChange limits = {};
   bool dry_run = false;
   std::string actor;
@@ -84,7 +85,7 @@ struct NodeChangeRequest {
   std::string actor = {};
 };
 
-/// Files of a process on which its security depends. Empty names are ignored.
+/// Files that the security of a process depends on. Empty names are ignored.
 struct SensitiveFiles {
   std::vector<std::string> secret = {};   ///< password, keys: only owner and group may read them
   std::vector<std::string> trusted = {};  ///< certificates, CAs: only the owner may write them

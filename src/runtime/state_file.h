@@ -67,7 +67,9 @@ std::optional<std::string> PlaceOf(int file, const std::string& path);
 /// Why locks on the open file never prove a death, as one line for the log; empty: they may.
 std::string NeverProof(int file, const std::string& path, LockTrust trust);
 /// Why no session of `content` may be ended, as one line. Empty: the process that wrote `content`
-/// is dead, and its Sessions() may be ended. REQUIRES: this process holds a lock on the file, and
+/// is dead, and its Sessions() may be ended. Not empty if this boot is unknown or is not
+/// content.boot, if the file was moved or copied, if NeverProof is not empty, or if there are no
+/// Sessions(). REQUIRES: this process holds a lock on the file, and
 /// `content` is the file's content.
 std::string CheckProof(int file, const std::string& path, const StateFile& content,
                        LockTrust trust);

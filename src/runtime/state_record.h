@@ -20,12 +20,15 @@ class StateRecord {
   virtual ~StateRecord() = default;
   /// Stores the session in place of the stored one. The engine calls RecordSession before it puts
   /// the session's member key. It calls RecordSession with session 0 when the node has left and
-  /// leaves no lease. OK: no failure is known, but the write may still be to come (StateWriter).
-  /// kUnavailable: this or an earlier record is not written. Then a later process has no proof, and
-  /// waits for the lease. That is safe, so the engine goes on.
+  /// leaves no lease. Session 0 is ignored if this process has stored no session: an earlier
+  /// process's session then stays. OK: no failure is known; a StateWriter may still write later,
+  /// and reports a failure once. kUnavailable: this or an earlier record is not written. Then a
+  /// later process can't prove that this session is dead, and waits until its lease expires. That
+  /// is safe, so the engine goes on.
   virtual Status RecordSession(const RecordedSession& session) = 0;
-  /// Stores the highest revision that a commit of this node had, if the stored one is lower. Also
-  /// writes what an earlier call could not write. kUnavailable: as for RecordSession.
+  /// Stores `revision`, the highest that a commit of this node had so far, if the stored revision
+  /// is lower. Also writes what an earlier call could not write. kUnavailable: as for
+  /// RecordSession.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

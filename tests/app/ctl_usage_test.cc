@@ -38,7 +38,8 @@ TEST(BatonctlUsage, AUsageErrorSaysWhatWasExpected) {
        "shard: \"-1\" is not valid; expected a whole number from 0 to 999999",
        "shards transfer"},
       {{"shards", "describe", "010"},
-       "shard: \"010\" is not valid; expected a whole number from 0 to 999999",
+       "shard: \"010\" is not valid; expected a whole number from 0 to 999999, without leading "
+       "zeros",
        "shards describe"},
       {{"history", "18446744073709551616"},
        "shard: \"18446744073709551616\" is not valid; expected a whole number from 0 to 999999",

@@ -20,6 +20,14 @@ TEST(Endpoint, IsAHostAndAPort) {
   }
 }
 
+// Plan: without TLS, localhost must not become ::1. Other hosts, even similar ones, stay.
+TEST(Endpoint, LocalhostIsAnIPv4Address) {
+  EXPECT_EQ(LocalhostAsAddress("localhost:2379"), "127.0.0.1:2379");
+  for (const char* text : {"localhost.example:1", "localhost", "[::1]:1", "127.0.0.1:1", ""}) {
+    EXPECT_EQ(LocalhostAsAddress(text), text);
+  }
+}
+
 TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
   for (const std::string& text :
        {std::string(), std::string("localhost"), std::string("a:"), std::string("a:0"),

@@ -439,5 +439,39 @@ TEST_F(ExternalTest, AStopLeavesTheLeaseToRunOut) {
   EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6u; }, seconds(15)));
 }
 
+// Plan: with a lock delay, `acquired` hangs in the application, and the shard is to move. So n1
+// resigns it, and etcd denies that. While the resignation is on its way, `acquired` ends as a
+// failure, which need not be the application's answer: it was told to stop, and did not say that it
+// did. So the shard is not handed over, and the next resignation does not say that it was released.
+TEST_F(ExternalTest, AFailureDuringAResignationIsNoRelease) {
+  ASSERT_NO_FATAL_FAILURE(Up(2));
+  ConfigFact config = cluster_->core("n1").view().config();
+  config.schema = kConfigSchema;
+  config.failover.lock_delay = seconds(1);
+  cluster_->store().Put(config);
+  const ShardId shard = cluster_->ShardsOf("n2").front();
+  cluster_->Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kHangs);
+  cluster_->Transfer("n2", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  const auto late = [&] { return cluster_->core("n1").leaderships().failed().Late(shard); };
+  ASSERT_TRUE(cluster_->RunUntil(late, seconds(20)));
+  cluster_->DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
+  cluster_->HoldWrites("n1");
+  cluster_->Transfer("n2", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+  const auto resigned = [&] { return cluster_->Sent<ResignBatch>("n1").size(); };
+  ASSERT_TRUE(cluster_->RunUntil([&] { return resigned() == 1; }, seconds(5)));
+  const auto asked = cluster_->Asked<core::RunCallback>("n1");
+  const auto hanging = std::find_if(asked.rbegin(), asked.rend(), [&](const auto& one) {
+    return one.second.kind == CallbackKind::kAcquired && one.second.shard == shard;
+  });
+  ASSERT_NE(hanging, asked.rend());
+  cluster_->Deliver("n1", core::CallbackReturned{hanging->second.operation, shard, false});
+  cluster_->LetWrites("n1");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return resigned() > 1; }, seconds(5)));
+  for (const auto& [at, batch] : cluster_->Sent<ResignBatch>("n1")) {
+    EXPECT_FALSE(batch.resigns.front().released);
+  }
+  EXPECT_TRUE(cluster_->Sent<TransferBatch>("n1").empty());
+}
+
 }  // namespace
 }  // namespace baton::test

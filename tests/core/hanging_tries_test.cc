@@ -1,6 +1,4 @@
 // Callbacks `acquired` that hang: they are bounded, so that threads are left for other callbacks.
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
@@ -54,45 +52,12 @@ TEST(HangingTries, RetriesThatHangHoldNoOtherUpForGood) {
   const auto& failed = cluster.core("n1").leaderships().failed();
   ASSERT_TRUE(cluster.RunUntil([&] { return failed.failures().size() == 100; }, minutes(10)));
   behave(Behaviour::kHangs);
-  ASSERT_TRUE(cluster.RunUntil([&] { return failed.Full({}); }, seconds(6)));
+  ASSERT_TRUE(cluster.RunUntil([&] { return failed.Full(); }, seconds(6)));
   behave(Behaviour::kReturns);
   cluster.Run(seconds(60));
   std::size_t active = 0;
   for (std::uint32_t s = 0; s < 100; ++s) active += cluster.Activated("n1", ShardId{s}) ? 1 : 0;
   EXPECT_EQ(active, 100 - core::kMaxRetries);
-  EXPECT_EQ(cluster.violations(), kNone);
-}
-
-// Plan: a node that was well begins a new session, and all its `acquired` hang. However long that
-// lasts, threads are left for other callbacks. Once the callbacks return, all shards are activated.
-TEST(HangingTries, TriesThatHangLeaveThreadsForOtherCallbacks) {
-  constexpr std::uint32_t kShards = 400;
-  Cluster cluster(OneNode(kShards));
-  const auto active = [&] {
-    std::uint32_t count = 0;
-    for (std::uint32_t s = 0; s < kShards; ++s) count += cluster.Activated("n1", ShardId{s});
-    return count;
-  };
-  cluster.Start("n1");
-  ASSERT_TRUE(cluster.RunUntil([&] { return active() == kShards; }, seconds(60)));
-  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
-  const auto acquired = [&] {
-    std::vector<core::RunCallback> callbacks;
-    for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
-      if (callback.kind == CallbackKind::kAcquired) callbacks.push_back(callback);
-    }
-    return callbacks;
-  };
-  const std::size_t before = acquired().size();
-  cluster.RevokeLeaseOf("n1");
-  cluster.Run(minutes(10));
-  EXPECT_EQ(acquired().size() - before, core::kMaxTries);
-  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kReturns);
-  const std::vector<core::RunCallback> all = acquired();
-  for (std::size_t i = before; i < before + core::kMaxTries; ++i) {
-    cluster.Deliver("n1", core::CallbackReturned{all[i].operation, all[i].shard, true});
-  }
-  EXPECT_TRUE(cluster.RunUntil([&] { return active() == kShards; }, seconds(60)));
   EXPECT_EQ(cluster.violations(), kNone);
 }
 

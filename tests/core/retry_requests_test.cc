@@ -175,7 +175,7 @@ TEST(RetryRequestsOfOne, TheBoundOfRetriesHolds) {
   cluster.Run(seconds(2));
   behave(Behaviour::kHangs);
   const core::FailedActivations& failed = cluster.core("n1").leaderships().failed();
-  ASSERT_TRUE(cluster.RunUntil([&] { return failed.Full({}); }, seconds(6)));
+  ASSERT_TRUE(cluster.RunUntil([&] { return failed.Full(); }, seconds(6)));
   ShardId waiting{0};
   while (waiting.value < 200 && !failed.Waits(waiting)) ++waiting.value;
   ASSERT_LT(waiting.value, 200u) << "no shard waits for its next try";

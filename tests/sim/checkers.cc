@@ -170,7 +170,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   }
   if (!after.present) return Violation("I6", Text(shard) + "'s record was deleted");
   seen.by_term[after.term().value] = after;
-  CheckPlacement(shard, before, after);
+  CheckPlacement(shard, before, after, origin);
   if (named) {
     CheckOwnChange(shard, before, after, origin);
     CheckProven(shard, before, began, origin);

@@ -228,6 +228,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool TakeAgreedOnDeaths() { return std::exchange(agreed_on_deaths_, true); }
   /// The process is about to crash.
   void NoteCrash(const Process& process);
+  /// The operator asks a node to release this shard by force.
+  void NoteReleaseAsked(ShardId shard) { releases_asked_.insert(shard); }
   void NoteStorm(Storm storm) { ++observed_.storms[static_cast<std::size_t>(storm)]; }
   /// How many shards it leads.
   std::size_t LeadsOf(const Process& process) const;
@@ -379,7 +381,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckUnsteady(const NodeId& node, const std::string& key, int origin);
   bool Prevail(const Seen& seen, int origin, TimePoint sent) const;
   void CheckMayGet(const NodeId& node, const std::string& key, int origin);
-  void CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   // Standbys (checkers_standbys.cc).
   void NoteStandbys(const std::vector<Fact>& facts);
   void CheckReadyFirst(ShardId shard, const RecordFact& before, const RecordFact& after,
@@ -490,7 +492,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<NodeId, SessionId> last_session_;
   std::map<NodeId, std::vector<Revision>> session_ends_;
   std::set<SessionId> leavers_;  ///< sessions that said that they leave
-  TimePoint eligible_at_{};      ///< when a drain policy, or who fails, last changed
+  TimePoint eligible_at_{};      ///< when a drain policy, or who is well, last changed
   bool claimed_ = false;         ///< a node has led a shard
   std::map<int, Seen> seen_;
   std::function<void(Process&)> ran_;
@@ -517,6 +519,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// A session's readable member records with different labels, the last one at the end, and when
   /// it was written.
   std::map<SessionId, std::vector<std::pair<TimePoint, MemberFact>>> said_;
+  std::set<ShardId> releases_asked_;
   FailoverSettings failover_;  ///< as the last readable config has them
   Duration longest_delay_{};   ///< of FailoverPolicy::kAfter, of all configs so far
   Duration shortest_delay_ = Duration::max();

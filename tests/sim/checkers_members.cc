@@ -30,7 +30,8 @@ Duration StayAfter(int short_sessions) {
 
 // Follows the member keys, and what members say of themselves.
 void Checkers::NoteMember(const MemberFact& before, const MemberFact& after) {
-  if (before.failing || after.failing) eligible_at_ = world_.now();
+  const bool doubtful = before.failing || after.failing || before.unhealthy || after.unhealthy;
+  if (doubtful) eligible_at_ = world_.now();
   const bool goes_on = after.present && after.lease == before.lease;
   if (before.present && !goes_on) session_ends_[after.node].push_back(after.revision);
   if (!after.present) return;
@@ -139,7 +140,7 @@ bool Checkers::Prevail(const Seen& seen, int origin, TimePoint sent) const {
     }
     const MemberFact* fact = view.member(node);
     const bool eligible = fact != nullptr && fact->Live() && fact->weight > 0 &&
-                          !view.Draining(*fact) && !fact->failing;
+                          !view.Draining(*fact) && !fact->failing && !fact->unhealthy;
     steady += came.session && eligible ? 1 : 0;
   }
   return steady > 0 && steady >= unsteady;

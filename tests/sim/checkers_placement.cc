@@ -1,9 +1,9 @@
 // The checkers' part for the group's placement rules: I13.
 //
 // A claim and a transfer compare the config, so what counts is the config at the moment of their
-// commit. They don't compare labels: a write that is on its way may outrun an operator who takes a
-// label away. One leadership may begin against the rules: the last leader, in its living session,
-// replaces a damaged record.
+// commit. They don't compare labels: a write whose sender did not know yet that an operator took a
+// label away may still be committed. One leadership may begin against the rules: the last leader,
+// in its living session, replaces a damaged record.
 //
 // At rest, each shard is led by a node that its rule wants. Of the nodes that live, have a weight
 // and don't drain, these are the ones that fit `require`, and of these the ones of the earliest
@@ -13,14 +13,6 @@
 #include "sim/checkers.h"
 
 namespace baton::sim {
-namespace {
-
-// A write is on its way for no longer: the time that the network keeps one, and that a process
-// stands still after it looked at its view.
-constexpr Duration kOnItsWay = seconds(60);
-
-}  // namespace
-
 void Checkers::NoteLabels(const MemberFact& member) {
   if (!member.present || member.readability != Readability::kReadable) return;
   auto& said = said_[member.session];
@@ -36,7 +28,8 @@ void Checkers::NoteSettings(const ConfigFact& after) {
   placement_ = after.placement;
 }
 
-void Checkers::CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after) {
+void Checkers::CheckPlacement(ShardId shard, const RecordFact& before, const RecordFact& after,
+                              int origin) {
   if (after.leader.empty()) return;
   const bool damaged = before.present && before.readability != Readability::kReadable;
   const std::optional<SessionRef>& last = shards_[shard.value].last_readable;
@@ -45,11 +38,13 @@ void Checkers::CheckPlacement(ShardId shard, const RecordFact& before, const Rec
                                  [&](const PlacementRule& each) { return each.CountsFor(shard); });
   if (rule == placement_.end()) return;
   ++observed_.placed;
+  if (rule->require.empty()) return;
   const auto& said = said_[after.session];
   if (!said.empty() && said.back().second.Fits(rule->require)) return;
+  const std::optional<TimePoint> sent = FirstSent(keyspace_.ShardKey(shard), origin);
   for (std::size_t i = 1; i < said.size(); ++i) {  // what it said before, until when
-    const bool lately = world_.now() < said[i].first + kOnItsWay;
-    if (!lately || !said[i - 1].second.Fits(rule->require)) continue;
+    const bool knew = !sent || Knew(origin, *sent, said[i].first);
+    if (knew || !said[i - 1].second.Fits(rule->require)) continue;
     ++observed_.outran_a_label;
     return;
   }

@@ -25,8 +25,9 @@ void Checkers::NoteGivenUp(ShardId shard, const RecordFact& after, int origin, b
   ShardHistory& seen = history(shard);
   const bool never = failover_.policy == FailoverPolicy::kNever;
   const bool stops = after.leader.empty() && after.reason == Reason::kShutdown;
-  // By force, by a node that an operator asked.
-  const bool released = after.leader.empty() && after.reason == Reason::kOperator;
+  // By force, by a node that the operator asked.
+  const bool released =
+      after.leader.empty() && after.reason == Reason::kOperator && releases_asked_.contains(shard);
   if (!never || origin == kByOperator || released || (by_leader && !stops)) seen.given_up = true;
   if (!after.leader.empty()) seen.claimed_under_never = never;
 }

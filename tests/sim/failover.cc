@@ -147,6 +147,7 @@ void Simulation::ReleaseByForce() {
     const ShardId shard{static_cast<std::uint32_t>(failover_random_.Below(plan_.core.shards))};
     const RecordFact& now = checkers_->RecordOf(shard);
     if (plan_.operator_asks) {
+      checkers_->NoteReleaseAsked(shard);
       AskSome(runtime::ReleaseRequest{.shard = shard, .actor = "operator"});
       return ReleaseByForce();
     }

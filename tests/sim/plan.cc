@@ -210,6 +210,10 @@ void DrawStandbys(Random random, Plan& plan) {
   plan.callbacks.standbys = DrawStandbyFaults(random, plan);
 }
 
+bool WithOperators(std::uint64_t seed) {
+  return seed >= kFirstSeedWithOperators && seed < kEndOfSeedsWithOperators;
+}
+
 constexpr const char* kDisk = "disk";
 
 void WantDisk(Random& random, PlacementRule& rule) {
@@ -236,7 +240,7 @@ NodeChange DrawNodeChange(Random& random) {
 // Some rules want the label then. Under rules for standbys, labels stay.
 void DrawNodeOrders(Random random, Plan& plan) {
   const bool may = !plan.placement.empty() && !plan.standbys;
-  if (plan.seed < kFirstSeedWithStalls || !may || !random.Chance(500)) return;
+  if (!WithOperators(plan.seed) || !may || !random.Chance(500)) return;
   for (PlacementChange& change : plan.placement) {
     for (PlacementRule& rule : change.placement) {
       if (random.Chance(500)) WantDisk(random, rule);
@@ -385,7 +389,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.limits = DrawLimits(Random(Mixed(seed, kLimitsDraw)), plan);
   DrawStandbys(Random(Mixed(seed, kStandbysDraw)), plan);
   plan.placement_to_rest = DrawPlacementToRest(Random(Mixed(seed, kPlacementToRestDraw)), plan);
-  plan.operator_asks = seed >= kFirstSeedWithStalls && Random(Mixed(seed, kAsksDraw)).Chance(600);
+  plan.operator_asks = WithOperators(seed) && Random(Mixed(seed, kAsksDraw)).Chance(600);
   DrawNodeOrders(Random(Mixed(seed, kNodesDraw)), plan);
   plan.stall_gap_most = DrawStallGap(Random(Mixed(seed, kStallsDraw)), seed);
   return plan;

@@ -57,8 +57,10 @@ inline constexpr int kMishaps = static_cast<int>(Mishap::kCommitsStall) + 1;
 
 /// Smaller seeds draw no stalls, so they are as they were before there were any: the mutants'
 /// bounds, the fixed seeds and the fuzzer's corpus are seeds of these.
-/// For the same reason they draw no orders for nodes, and no operator who asks nodes.
 inline constexpr std::uint64_t kFirstSeedWithStalls = 100'000;
+/// The seeds from here on, below the end, draw orders for nodes and operators who ask nodes.
+inline constexpr std::uint64_t kFirstSeedWithOperators = 100'000;
+inline constexpr std::uint64_t kEndOfSeedsWithOperators = 1'000'000;
 
 /// False if only 3.4.23 does this, and the personality is another one.
 bool Possible(Mishap mishap, Personality personality);

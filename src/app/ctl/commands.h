@@ -18,8 +18,10 @@ struct Commands {
 };
 
 /// Adds the global flags, and all verbs except `recover` (recover_command.h), `demo` and
-/// `demo-node` (app/demo/commands.h). If a verb is unknown or missing, or a flag has an invalid
-/// value, `app.parse` throws a CLI::ParseError. REQUIRES (not checked): called once; `app` and
+/// `demo-node` (app/demo/commands.h). If a verb or flag is unknown, something required is missing,
+/// or a value is invalid, `app.parse` throws a CLI::ParseError, also for --help (get_exit_code() is
+/// 0). Misuse that parsing can't see, such as a file that can't be read or a missing --confirm,
+/// makes `run` return kUsage. REQUIRES (not checked): called once; `app` and
 /// `commands` outlive the parsing and the run.
 void AddCommands(CLI::App& app, Commands& commands);
 

@@ -183,7 +183,7 @@ std::string RangeWords(const std::vector<ShardRange>& ranges) {
   const std::vector<std::string> texts =
       RangeTexts({ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count)});
   std::string words = fmt::format("{}", fmt::join(texts, ", "));
-  if (ranges.size() > count) words += fmt::format(" and {} more ranges", ranges.size() - count);
+  if (ranges.size() > count) words += " and " + CountOf(ranges.size() - count, "more range");
   return words;
 }
 

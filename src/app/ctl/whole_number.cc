@@ -17,8 +17,8 @@ CLI::Validator WholeNumber(std::uint64_t least, std::uint64_t most) {
             const bool octal = text.size() > 1 && text.front() == '0';
             const bool whole = failed == std::errc() && rest == end && !octal;
             if (whole && number >= least && number <= most) return std::string();
-            return fmt::format("\"{}\" is not valid; expected a whole number from {} to {}", text,
-                               least, most);
+            return fmt::format("\"{}\" is not valid; expected a whole number from {} to {}{}", text,
+                               least, most, octal ? ", without leading zeros" : "");
           },
           ""};
 }

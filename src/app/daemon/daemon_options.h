@@ -30,8 +30,8 @@ struct CredentialPaths {
 };
 
 struct DaemonOptions {
-  /// The process is a relay: it leads nothing and only serves routes. A relay uses only these of
-  /// `node`: group, node (the relay's name), etcd and history.
+  /// The process is a relay: it leads nothing and only serves routes. Of `node`, a
+  /// relay uses only `group`, `node` (the relay's name), `etcd` and `history`.
   bool relay = false;
   /// The node's options. Their addresses are empty, because addresses depend on the ports; see
   /// AdvertisedBy.
@@ -64,6 +64,7 @@ struct DaemonOptions {
   /// on the shards. Always set if `command` is not empty.
   std::optional<sidecar::Address> sidecar;
   /// The application must say within this time that it is alive, again and again. 0: it need not.
+  /// Above 0 only if `sidecar` is set, and then at least kShortestWatchdog (base/limits.h).
   std::chrono::milliseconds watchdog{0};
   std::vector<std::string> command;  ///< of `batond run`: program and arguments; or empty
 };

@@ -78,8 +78,9 @@ class DemoCluster {
   static constexpr NodeIndex kGuarded = 1;
   /// Sends SIGKILL and waits without a bound for the process's end. A second call changes nothing.
   void Kill(NodeIndex node);
-  /// Sends SIGSTOP and waits until the process has stopped or ended. If this takes longer than a
-  /// minute, logs a warning and returns.
+  /// REQUIRES (not checked), also of Wake: the node was not killed. Sends SIGSTOP and waits until
+  /// the process has stopped or ended. If this takes longer than a minute, logs a warning and
+  /// returns.
   void Stop(NodeIndex node);
   /// Sends SIGCONT.
   void Wake(NodeIndex node);
@@ -100,6 +101,7 @@ class DemoCluster {
   std::size_t size() const { return nodes_.size(); }
   /// False after Kill. A node that ended by itself counts as running; see Trouble.
   bool running(NodeIndex node) const { return nodes_[node].running; }
+  /// True from Stop until Wake, also if the node ended meanwhile.
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
 
   /// Returns one line about a node that ended or halted by itself. Empty: there is no such node.
@@ -116,8 +118,8 @@ class DemoCluster {
   /// Makes the destructor keep the folder with logs and state, for example after a failure.
   void KeepFolder() { etcd_->Keep(); }
   /// Makes the destructor leave all processes running, and keep the folder. REQUIRES (not checked):
-  /// DemoOptions::keep is set, and the node kGuarded was killed. Otherwise the destructor ends this
-  /// node.
+  /// DemoOptions::keep is set, and the node kGuarded was killed. If kGuarded still runs, the
+  /// destructor ends it.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }

@@ -261,7 +261,8 @@ Finding QuarantinedRecords(const Examination& seen) {
   if (!kept) return {"records", Severity::kNotice, "not known", {}};
   if (*kept == 0) return {"records", Severity::kOk, "none was damaged", {}};
   return {"records", Severity::kWarning,
-          fmt::format("{} damaged records were replaced, and are kept below quarantine/: somebody "
+          fmt::format("{} damaged records, the last of each shard, were replaced, and are kept "
+                      "below quarantine/: somebody "
                       "else writes the group's keys",
                       *kept),
           fmt::format("look at them (`etcdctl get --prefix {}/{}/quarantine/`), find the writer, "
