@@ -97,7 +97,9 @@ void Checkers::CheckProven(ShardId shard, const RecordFact& before, TimePoint be
   if (giver == nullptr || !sent || after.tally.deaths == 0) return;
   constexpr Duration kLong = core::kShortLeadership * 3 / 2;
   const auto age = giver->host().clock().WallNow() - before.tally.begun;
-  if (*sent - began < kLong || before.tally.begun == WallTime{} || age < kLong) return;
+  const auto unwell = unwell_at_.find(origin);
+  const TimePoint heard = unwell == unwell_at_.end() ? began : std::max(began, unwell->second);
+  if (*sent - heard < kLong || before.tally.begun == WallTime{} || age < kLong) return;
   Violation("I10", "shard " + std::to_string(shard.value) + " was led in turn for long, and " +
                        std::to_string(after.tally.deaths) + " deaths before still count");
 }

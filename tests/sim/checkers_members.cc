@@ -52,7 +52,7 @@ void Checkers::NoteCame(const Process& process, Seen& seen) {
       const bool here = fact != nullptr && fact->present;
       if (first) came.known = known;  // what was before, it does not know
       if (!NoteCame(node, came, here ? std::optional(fact->lease) : std::nullopt, known)) continue;
-      came.from_start = first;
+      came.from_start = came.from_start || first;
       came.idle = seen.idle;
     }
   }
@@ -89,7 +89,9 @@ bool Checkers::NoteCame(const NodeId& node, Came& came, std::optional<SessionId>
   if (session) came.last = *session;
   came.session = session;
   came.since_at_most = world_.now();
+  // A key that was deleted and put again unseen has the same session.
   if (changed) came.since = world_.now();
+  if (changed) came.from_start = false;
   return true;
 }
 
