@@ -122,14 +122,14 @@ TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
   etcd_.SetStalled(false);
   Compare(seconds(2));
   for (std::uint32_t s = 0; s < kShards; s += 3) {
-    processes_[0]->Request(
+    processes_[0]->Ask(
         runtime::TransferRequest{.shard = ShardId{s}, .to = "n1", .if_term = {}, .actor = "alice"});
   }
   Compare(seconds(1));
-  processes_[1]->Request(runtime::PolicyRequest{
+  processes_[1]->Ask(runtime::PolicyRequest{
       .verb = runtime::PolicyRequest::Verb::kDrain, .node = "n0", .actor = "alice"});
   Compare(seconds(2));
-  processes_[1]->Request(runtime::PolicyRequest{
+  processes_[1]->Ask(runtime::PolicyRequest{
       .verb = runtime::PolicyRequest::Verb::kUndrain, .node = "n0", .actor = "alice"});
   Compare(seconds(8));
   for (int death = 0; death < 3; ++death) {
