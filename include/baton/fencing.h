@@ -46,7 +46,7 @@ class BATON_EXPORT TermStore {
   virtual ~TermStore() = default;
   /// Stores `term` if the shard has no stored term, or a lower one. Returns the shard's highest
   /// stored term. Must not return before this term is durable, so that it survives a crash. If the
-  /// result is lower than `term`, the guard takes `term` for the highest one. Must never lower a
+  /// result is lower than `term`, the guard treats `term` as the highest one. Must never lower a
   /// stored term. Beware of delayed writes: the write of a call that seemed to fail may reach the
   /// storage after the write of a newer term. Raise may block, fail or throw: see FenceGuard::Run.
   /// Raise must not call the guard's Run or Check.

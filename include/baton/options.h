@@ -78,14 +78,17 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If another process has a session under this name, the node waits until
-  /// that session has ended. In two cases the node halts (see Listener::Halted): (a) A third
-  /// session takes the name meanwhile. (b) The node has had no session yet, and has waited for 3 s
-  /// plus twice the greater `ttl` of the two processes. If etcd is away, this time begins again.
+  /// that session has ended. In two cases the node halts (see Listener::Halted): (a) While the node
+  /// waits, the name passes from that session to yet another session, not this node's. (b) The node
+  /// has had no session yet, and has waited for 3 s plus twice the greater `ttl` of the two
+  /// processes. If etcd is away, this time begins again.
   NodeId node;
   EtcdOptions etcd = {};
 
-  /// Folder for the node's lock file, on a local file system; created if missing. Empty: no folder.
-  /// The folder must belong to this process's user or to root, and not be writable by everybody.
+  /// Folder for the node's lock file, on a local file system. Empty: no folder. Created if missing,
+  /// with its parents; the folder itself gets mode 0700. Folder and lock file must belong to this
+  /// process's user or to root, and not be writable by everybody. The lock file must be a regular
+  /// file. If it belongs to this user, Start sets its mode to 0600.
   /// Each running node needs a folder of its own: Start refuses a folder that a living process
   /// uses. After a restart on the same host, the lock proves that the earlier process is dead. So
   /// the node takes part again at once. The lock proves nothing after a reboot, after the file was
@@ -159,9 +162,9 @@ struct NodeOptions {
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
   /// The node claims shards as soon as there are so many members (the node counts itself), or the
-  /// membership has not changed for `settle`. With 1, only `settle` counts. Once the node sees a
-  /// shard with a leader, this wait is over for good. If all leaders vanish later, only the brake
-  /// (see `settle`) may hold the node.
+  /// membership has not changed for `settle`. With 1, the number of members does not count: the
+  /// node waits for `settle`. Once the node sees a shard with a leader, this wait is over for good.
+  /// If all leaders vanish later, only the brake (see `settle`) may hold the node.
   std::uint32_t expect_nodes = 1;
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
@@ -201,7 +204,8 @@ struct NodeOptions {
   //
   // The node also limits how many calls of Acquired run at once. (Listener::Acquired has the limits
   // of repeated calls.) A call is late once it has exceeded callback_timeout, or its shard is lost.
-  // A limit counts late calls only if it says so.
+  // The limits count calls in time. If a limit says "with late ones", it counts calls in time and
+  // late calls together.
   //  - Once an Acquired has succeeded on the node: a shard's first call waits while 192 calls run,
   //    first and repeated calls together.
   //  - Before the first success: a first call waits while 16 first calls run, or 64 with late ones.

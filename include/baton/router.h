@@ -11,11 +11,11 @@
 // A router follows the routes of one node or relay at a time, never etcd. If this server goes away
 // or falls silent, the router pauses, and then switches to another endpoint. The pause takes a
 // random time of at most 50 ms. When all endpoints have failed, one after another, this limit
-// doubles, and again after each further round, up to 5 s. A try has failed if it ended within 1 s,
-// or if its routes were stale at its end. After any other try the limit is 50 ms again, even if the
-// server never answered. After new credentials it is 50 ms again, too. Routes may be old when a
-// caller reads them. So servers check requests with OwnerGuard (baton/owner_guard.h), and resources
-// check the term (baton/fencing.h).
+// doubles, and again after each further round, up to 5 s. A try is one stream of routes from one
+// endpoint. It has failed if it ended within 1 s, or if its routes were stale at its end. After any
+// other try the limit is 50 ms again, even if the server never answered. After new credentials it
+// is 50 ms again, too. Routes may be old when a caller reads them. So servers check requests with
+// OwnerGuard (baton/owner_guard.h), and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // server decides where the calls go, for as long as the router follows it. When the router then
@@ -109,9 +109,9 @@ struct CallOptions {
   ///  - The attempt's time was over: DEADLINE_EXCEEDED.
   ///  - A resource refused the attempt with STALE_TERM.
   /// If `retry_unknown` is true, the server must recognise a request id that it has served already.
-  /// If the router then hears of a newer leader of the shard, it cancels an attempt in flight after
-  /// 100 ms. With either setting, the router tries again if it could not connect to the leader:
-  /// nothing was sent then.
+  /// If the router hears of a newer leader while an attempt is in flight, it cancels the attempt
+  /// 100 ms later. With either setting, the router tries again if it could not connect to the
+  /// leader: nothing was sent then.
   bool retry_unknown = true;
 };
 
@@ -260,10 +260,10 @@ class BATON_EXPORT Router {
   /// attempt's time was over. Another is a NOT_LEADER or NO_LEADER that names another group or
   /// shard: the application passed it on from another service.
   ///
-  /// Without retry_unknown, Call returns the status of an attempt that may have taken effect
-  /// unchanged. With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing
-  /// took effect. After any other UNAVAILABLE, after DEADLINE_EXCEEDED or CANCELLED, and after
-  /// ABORTED with STALE_TERM, assume that the request may have taken effect.
+  /// Without retry_unknown, if an attempt may have taken effect, Call returns its status unchanged.
+  /// With either setting, UNAVAILABLE with NO_LEADER for this shard says that nothing took effect.
+  /// After any other UNAVAILABLE, after DEADLINE_EXCEEDED or CANCELLED, and after ABORTED with
+  /// STALE_TERM, assume that the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -20,8 +20,8 @@
 namespace baton {
 
 /// The shard of `key` in a group of `shards` shards. The answer is the same on every machine and in
-/// every later version, so data may be stored by it. REQUIRES (checked; otherwise the program
-/// aborts): shards > 0.
+/// every later version, so you may choose by it where data is stored. REQUIRES (checked; otherwise
+/// the program aborts): shards > 0.
 ///
 /// kMurmur2: Kafka's murmur2 of the key's bytes, without the sign bit, modulo `shards`. An empty
 /// key has a shard, too. (Kafka spreads only records without a key.)

@@ -17,9 +17,9 @@ inline constexpr int kReservedDescriptors = 64;
 /// this is above 0, at most half of the limit is kept in all. REQUIRES (not checked): `more` is not
 /// below 0.
 int LeastReserved(int more = 0);
-/// Whether `descriptor` is LeastReserved() or above. A caller that has just opened it for a client
-/// should then close it. (The kernel gives out the lowest free number. So all lower descriptors are
-/// in use.)
+/// Whether `descriptor` is LeastReserved() or above. If true, a caller that has just opened it for
+/// a client should close it. (The kernel gives out the lowest free number. So all lower descriptors
+/// are in use.)
 bool IsReserved(int descriptor);
 
 }  // namespace baton

@@ -30,7 +30,8 @@ Status CheckEndpoint(std::string_view text, int example_port);
 bool IsLoopbackHost(const std::string& host);
 
 /// Returns localhost:port as 127.0.0.1:port, and other texts as they are. Use it to connect without
-/// TLS. A resolver may also give ::1 for localhost, and there any user of this host may listen.
+/// TLS. A resolver may also give ::1 for localhost, and any user of this host may listen at
+/// [::1]:port. Other spellings, such as LOCALHOST:port, stay as they are.
 std::string LocalhostAsAddress(std::string_view text);
 
 /// Whether `host` is a wildcard address, without brackets: 0.0.0.0 or ::, in any form that the

@@ -69,10 +69,10 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Drops moves that are no longer live (View::LiveMove), begins to prepare new incoming moves,
   /// and writes the results of finished preparations. `standby_duties` says for which shards this
-  /// node is a ready standby. `room`: how many moves may take room here (FailedActivations::Room).
-  /// A move takes room from the start of its preparation until it is no longer live. A move that
-  /// was carried out, was withdrawn or is void is not live. An operator's transfer begins even
-  /// without room, and then takes room, too.
+  /// node is a ready standby. `room`: the most moves that this class may hold at once
+  /// (FailedActivations::Room) (FailedActivations::Room). A move takes room from the start of its
+  /// preparation until it is no longer live. A move that was carried out, was withdrawn or is void
+  /// is not live. An operator's transfer begins even without room, and then takes room, too.
   void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
   /// Call PushBounds when the external application is attached again, after it was detached for
   /// `away`. Adds `away` to the deadlines of all callbacks that run.

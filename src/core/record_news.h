@@ -2,7 +2,8 @@
 //  - Damaged records of shards.
 //  - Member records with a text that can't be used.
 //  - Leaderships that begin on other nodes.
-//  - Members that flap (Steadiness::Flaps in steadiness.h), each time that their delay grows.
+//  - Members that flap (Steadiness::Flaps in steadiness.h), each time that the delay grows after
+//  which they get shards again.
 //
 // A revision of a record is reported at most once.
 //

@@ -62,7 +62,8 @@ class Standbys {
   ///  - Shards whose rule changed in `standbys`, `spread`, `require` or `prefer`, if the old or the
   ///    new rule asks for standbys.
   ///  - Shards with a replica whose labels, zone or weight changed.
-  ///  - All shards of the last Update, if the rules changed and no rule asks for standbys any more.
+  ///  - All shards of the Update before this one, if the rules changed and no rule asks for
+  ///  standbys any more.
   ///
   /// If a leader that is no replica changes its labels or zone, the result of Of() may change for
   /// its shards. Update does not return these shards.

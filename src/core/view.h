@@ -151,7 +151,8 @@ class View {
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Goes on choosing standbys if a Merge could not finish (standbys.h), one portion a call
   /// (Standbys::kScoresAtOnce). If a Merge has done a portion since the last call, this call does
-  /// nothing: no step does two. Returns whether work is left. If so, call this again soon.
+  /// nothing, so that no step does two portions. Returns whether work is left. If so, call this
+  /// again soon.
   bool ContinueStandbys() {
     if (!std::exchange(standbys_updated_, false))
       NoteStandbys(standbys_.Continue(Standbys::kScoresAtOnce));

@@ -12,10 +12,10 @@
 //    portions. So an item that is too large by itself is refused alone.
 //
 // The executor never repeats a transaction of unknown outcome. After such a transaction it does not
-// send the rest of the write: those items are kUnknown, too. An answer may not match its request.
-// Then items whose outcomes the answer does not prove are kUnknown. The rest of the write is still
-// sent. The caller sends unknown items again (Prepare with `earlier`). A second copy of an item
-// does no harm:
+// send the rest of the write: those items are kUnknown, too. An answer can fail to match its
+// request. Then items whose outcomes the answer does not prove are kUnknown. The rest of the write
+// is still sent. The caller sends unknown items again (Prepare with `earlier`). A second copy of an
+// item does no harm:
 //  - Most items compare the revision of the key that they change. If the first copy was applied,
 //    etcd refuses the second copy, and `read_back` shows the result of the first.
 //  - MemberUpdate and Abandon have the same result if they are applied twice.
@@ -111,6 +111,8 @@ class WriteExecutor {
 
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
   /// unknown. The first transaction is sent even if `deadline` is 0 or less; it gets 1 ms then.
+  /// With a user and no token yet, the transport logs in first, within the same deadline; if the
+  /// login fails, nothing is sent, and the outcome is the login's.
   ///
   /// REQUIRES (checked): this executor prepared `write`, and `write` was not submitted before.
   void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
@@ -126,8 +128,8 @@ class WriteExecutor {
 
   /// The most operations that a transaction may have: kMaxTxnOperations at first, and never below
   /// 1. If a server refuses a transaction of several items for too many operations, the limit falls
-  /// to half of them. A lower limit stays. Ten minutes after the last such refusal the limit is
-  /// kMaxTxnOperations again.
+  /// to half of them. If the limit is already lower, it stays as it is. Ten minutes after the last
+  /// such refusal the limit is kMaxTxnOperations again.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< the part that outlives the executor while calls are in flight

@@ -18,8 +18,8 @@ namespace baton::app {
 /// TimePoint::max().
 std::chrono::system_clock::time_point SystemTime(TimePoint deadline);
 
-/// Lets one thread wait for one call with a callback. REQUIRES (not checked): this object outlives
-/// the call.
+/// Lets a thread wait for the end of one call of gRPC's callback API. REQUIRES (not checked): this
+/// object outlives the call.
 class CallCompletion {
  public:
   /// Says that the call has ended. Call Finish once, in the call's callback.
