@@ -42,6 +42,15 @@ def limit_of(name, run):
     return None if bound is None else bound + run["bound"] - of_a_leader(run["ttl"]) + MARGIN
 
 
+def limit_of_one(fault, run):
+    """The limit of this fault. If a fault of some member of etcd had just ended when it began, that of a lost leader: a member of
+    3.4 that comes back with a higher term deposes the leader, and the next one gives every lease its whole TTL again."""
+    limit = limit_of(fault["name"], run)
+    came_back = any(0 <= fault["begin"] - other["end"] < 2 * ELECTION * SECOND and
+                    any(target.startswith("e") for target in other["targets"]) for other in run["faults"])
+    return run["bound"] + MARGIN if limit is not None and came_back else limit
+
+
 def hit(fault):
     """Whether it counts: it struck something."""
     return fault["hits"] > 0

@@ -57,11 +57,13 @@ class Whole(unittest.TestCase):
         made.parts["run"]["faults"][0]["begin"] = at(11.7)
         self.assertWhole(made)
 
-    def test_a_longer_vacancy_by_a_fault_without_a_bound(self):
-        made = whole()
-        taken_at(made, 19)
-        made.parts["run"]["faults"][0]["name"] = "no_majority"
-        self.assertWhole(made)
+    def test_a_longer_vacancy_by_a_fault_without_a_bound_or_after_a_member_of_etcd_came_back(self):
+        for name, before in (("no_majority", ["h3"]), ("kill_node", ["e3"])):
+            made = whole()
+            taken_at(made, 19)
+            made.parts["run"]["faults"][0]["name"] = name
+            made.fault("leader_not_heard", begin=8, end=11.4, recovered=11.5, targets=before)
+            self.assertWhole(made)
 
     def test_shards_that_are_led_again_within_the_bound_of_a_lost_leader(self):
         for name in ("leader_killed", "kill_etcd_leaders"):

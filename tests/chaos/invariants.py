@@ -275,7 +275,7 @@ def gaps_are_within_bounds(history, replay):
     """I5, shard by shard: what a fault with a bound does, where no other struck beside it."""
     gaps = bounds.all_gaps(history)
     for fault in history.run["faults"]:
-        bound = bounds.limit_of(fault["name"], history.run)
+        bound = bounds.limit_of_one(fault, history.run)
         if bound is None or not bounds.hit(fault) or not bounds.alone(fault):
             continue
         for shard, begin, end in bounds.begun_in(fault, gaps, history.run["faults"]):
