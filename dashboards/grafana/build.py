@@ -36,7 +36,7 @@ def panel(kind, title, description, targets, unit="short", **more):
     made = []
     for place, one in enumerate(targets):
         expression, legend, *rest = one if isinstance(one, tuple) else (one, "")
-        made.append(target(expression, legend, "ABCDEFGHI"[place], **(rest[0] if rest else {})))
+        made.append(target(expression, legend, "ABCDEFGHIJKLM"[place], **(rest[0] if rest else {})))
     defaults = {"unit": unit, "color": {"mode": more.pop("colour", "palette-classic")}, **more.pop("defaults", {})}
     return {"type": kind, "title": title, "description": description, "datasource": DATASOURCE, "targets": made,
             "fieldConfig": {"defaults": defaults, "overrides": more.pop("overrides", [])},
@@ -249,7 +249,9 @@ def fleet():
                            ("max(baton_shards_waiting_by_settings{S})", "wait by the settings"),
                            ("sum(max by (rule) (baton_shards_nobody_may_lead{S}))", "no live node may lead"),
                            ("sum(max by (rule) (baton_shards_led_against_rules{S}))", "led against a rule"),
-                           ("max(baton_shards_without_ready_standby{S})", "no ready standby"),
+                           ("sum(max by (rule) (baton_shards_without_ready_standby{S}))", "no ready standby"),
+                           ("sum(max by (rule) (baton_shards_with_fewer_standbys{S}))", "fewer standbys than asked for"),
+                           ("sum(max by (rule) (baton_shards_not_apart{S}))", "leader and standbys not apart"),
                            ("baton_shards_stopping{S}", "{{instance}}, still stopping")])),
                 (6, attention()),
             ]),

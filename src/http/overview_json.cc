@@ -86,15 +86,6 @@ json::object Grid(const NodeStatus& status) {
           {"reasons", std::move(reasons)}, {"reason_letters", ReasonLetters()}};
 }
 
-/// The numbers of the placement rules of those shards for which `which` is set.
-json::array RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
-  std::set<std::uint32_t> rules;
-  for (const ShardStatus& shard : status.shards) {
-    if (shard.*which) rules.insert(shard.rule);
-  }
-  return json::array(rules.begin(), rules.end());
-}
-
 json::object AttentionObject(const OverviewSources& sources) {
   const std::vector<SickShard> sick = SickShards(sources.status, sources.ages);
   std::array<std::uint64_t, kProblemCount> counts{};
@@ -121,9 +112,6 @@ json::object AttentionObject(const OverviewSources& sources) {
   }
   return {{"counts", std::move(by_problem)},
           {"nodes", std::move(named)},
-          {"rules",
-           {{"nobody_may_lead", RulesOf(sources.status, &ShardStatus::nobody_may_lead)},
-            {"led_against_rule", RulesOf(sources.status, &ShardStatus::led_against_rule)}}},
           {"shards", std::move(listed)}};
 }
 

@@ -38,9 +38,6 @@ struct OverviewSources {
 ///       - "counts": the number of shards with each problem (http/attention.h);
 ///       - "nodes": for each problem, at most kMaxNamed leaders of shards with this problem. If
 ///         nobody leads a shard, its last leader counts. A problem without nodes is left out;
-///       - "rules": numbers of placement rules. "nobody_may_lead" has the rules of shards that
-///         nobody may lead. "led_against_rule" has the rules of shards that are led against their
-///         rule;
 ///       - "shards": at most kMaxListed shards that need attention, the worst first. Each has the
 ///         fields of ShardFields, and "problem", "for_ms" and "at_least" (see ShardAge);
 ///   - "moving_ms": for each shard with a live move, by shard number: a lower bound of the time for

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "http/cause_json.h"
 #include "runtime/history.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::http {
 namespace {
@@ -252,6 +253,24 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["braking"] = status.braking;
 }
 
+json::array RuleArray(const NodeStatus& status) {
+  json::array array;
+  for (const auto& [number, gaps] : runtime::FindRulesNotKept(status)) {
+    json::object object{{"rule", number}, {"require", nullptr}};
+    if (number <= status.placement.size()) {
+      object["require"] = TermWords(status.placement[number - 1].require);
+    }
+    object["nobody_may_lead"] = gaps.nobody_may_lead;
+    object["led_against_rule"] = gaps.led_against_rule;
+    object["without_ready_standby"] = gaps.without_ready_standby;
+    object["fewer_standbys"] = gaps.fewer_standbys;
+    object["fewer_ready_standbys"] = gaps.fewer_ready_standbys;
+    object["not_apart"] = gaps.not_apart;
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
 // Only the leader knows these states, and they change without a revision: a poll might miss their
 // end.
 ShardState StateOfRoute(const runtime::ViewRoute& route) {
@@ -360,6 +379,7 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
     if (shard.move) all.push_back(MoveObject(*shard.move));
   }
   document["moves"] = std::move(all);
+  document["rules_not_kept"] = RuleArray(status);
   document["failing"] = status.failing;
   json::array failing;
   for (const ShardStatus& shard : status.worst_failing) failing.push_back(FailingObject(shard));

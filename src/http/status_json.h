@@ -55,6 +55,8 @@ std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::View
 /// `/v1/status`, without a list of all shards:
 ///  - the node, the group, its members and those that left, live moves, the last transitions,
 ///    counters;
+///  - the placement rules that are not kept (runtime/rules_not_kept.h): number, what it requires,
+///    and the counts of RuleGaps of each; none if `status` has no shards;
 ///  - how many shards fail to activate, and the worst of them;
 ///  - the shards that the application still works on although their leaderships have ended.
 /// `moves`: the live moves, if `status` has no shards. The moves in `status.shards` are listed

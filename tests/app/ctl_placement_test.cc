@@ -273,9 +273,38 @@ TEST_F(BatonctlPlacement, ShardsSayWhichRuleKeepsThem) {
   EXPECT_THAT(Batonctl(server_, {"status"}).out,
               AllOf(HasSubstr("1 shard without a leader (1 that no live node may lead, by rule 2 "
                               "(node=n9))"),
-                    HasSubstr("1 shard with leaders that may not begin to lead, by rule 1")));
+                    HasSubstr("placement 1 shard has a leader that may not begin to lead, by rule "
+                              "1 (any node)\n")));
   EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
-              HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"));
+              AllOf(HasSubstr(R"("nobody_may_lead":1,"led_against_rules":1,)"),
+                    HasSubstr(R"("rules_not_kept":[{"rule":1,"require":"any node",)"),
+                    HasSubstr(R"({"rule":2,"require":"node=n9","nobody_may_lead":1,)")));
+}
+
+// Plan: a rule asks for two standbys in different racks, and no node has a rack. Shard 3 has one
+// standby, which is ready. Shard 4 has two.
+TEST_F(BatonctlPlacement, StatusNamesTheRulesWhoseStandbysFallShort) {
+  server_.control.Change([](NodeStatus& status) {
+    status.placement = {
+        {.shards = {}, .require = {}, .prefer = {}, .standbys = 2, .spread = "rack"}};
+    std::vector<runtime::StandbyStatus> standbys = {{"n1", "", true}, {"n2", "", true}};
+    for (std::size_t shard : {4, 3}) {
+      status.shards[shard].rule = 1;
+      status.shards[shard].leader = "n3";
+      status.shards[shard].standbys =
+          std::make_shared<const std::vector<runtime::StandbyStatus>>(standbys);
+      standbys.pop_back();
+    }
+  });
+  EXPECT_THAT(
+      Batonctl(server_, {"status"}).out,
+      HasSubstr("placement 1 shard has fewer standbys than asked for, by rule 1 (any node)\n"
+                "placement 2 shards have a leader and standbys that share a value of the "
+                "label of `spread`, by rule 1 (any node)\n"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("rules_not_kept":[{"rule":1,"require":"any node","nobody_may_lead":0,)"
+                        R"("led_against_rule":0,"without_ready_standby":0,"fewer_standbys":1,)"
+                        R"("fewer_ready_standbys":0,"not_apart":2}])"));
 }
 
 // Plan: no shard has standbys; then one has two, and another one lacks them.
@@ -286,6 +315,7 @@ TEST_F(BatonctlPlacement, ShardsShowWhoStandsByForThem) {
     status.shards[1].standbys = std::make_shared<const std::vector<runtime::StandbyStatus>>(
         std::vector<runtime::StandbyStatus>{{"n3", "127.0.0.1:7403", true}, {"n9", "", false}});
     status.shards[2].without_ready_standby = true;
+    status.shards[2].rule = 1;
     status.without_ready_standby = 1;
   });
   const std::string list = Batonctl(server_, {"shards", "list"}).out;
@@ -299,7 +329,8 @@ TEST_F(BatonctlPlacement, ShardsShowWhoStandsByForThem) {
               HasSubstr(R"("standbys":[{"node":"n3","address":"127.0.0.1:7403","ready":true},)"));
   EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
               HasSubstr(R"("standbys":[],"without_ready_standby":true)"));
-  EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("1 shard has no ready standby"));
+  EXPECT_THAT(Batonctl(server_, {"status"}).out,
+              HasSubstr("1 shard has no ready standby, by rule 1\n"));
   EXPECT_THAT(
       Batonctl(server_, {"status", "-o", "json"}).out,
       HasSubstr(R"("without_ready_standby":1,"without_ready_standby_ms":0,"standing_by":0,)"));

@@ -6,7 +6,7 @@ Not fired here, and why:
 
 | alert | why |
 | --- | --- |
-| StaleTerms | No program of this repository exports a guard's counter: the application that owns the fence does, by `baton/prometheus.h`. What its collectable exports is compared in tests/runtime/metrics_test.cc, the alert on it in alerts_test.yaml. |
+| StaleTerms | No program of this repository exports a guard's counter: the application that owns the fence does, by `baton/prometheus.h`. What its collectable exports is compared in tests/runtime/collectables_test.cc, the alert on it in alerts_test.yaml. |
 """
 import pathlib
 import re
@@ -161,9 +161,9 @@ class AlertsLive(unittest.TestCase):
             self.fleet.node(self.etcd, self.group, "n1", program=fleet.BUILD / "tests" / "hanging_node",
                             mode="throw-all", shard=0, ttl=3, callback_ms=30000, **{"while": cause})
             self.await_firing("ActivationFailing")
-            # Shards are scraped by a job of their own, after the nodes.
-            fleet.until("the alert names a shard", lambda: any(
-                "the worst is shard" in one["annotations"]["description"]
+            named = r"the worst is shard \d+ on \S+, after \d+ attempts, last error: the database is down\."
+            fleet.until("the alert names a shard and its last error", lambda: any(
+                re.search(named, one["annotations"]["description"])
                 for one in self.prometheus.firing(self.group).get("ActivationFailing", ())))
             cause.unlink()
             self.await_quiet("ActivationFailing")
@@ -251,17 +251,19 @@ class AlertsLive(unittest.TestCase):
             self.await_quiet("ShardsNobodyMayLead", "ShardsLedAgainstRules")
 
     def test_unattended(self):
-        """A rule asks for standbys, and the leader's node is the last one. It ends when the rule does."""
+        """A rule asks for standbys in other zones, and no node has a zone; then the leader's node is the last one. It
+        ends when the rule does."""
         nodes = self.start("n1", "n2")
         with tempfile.TemporaryDirectory() as folder:
             rules = pathlib.Path(folder) / "rules.yaml"
-            rules.write_text("rules: [{standbys: 1}]", encoding="utf-8")
+            rules.write_text("rules: [{standbys: 1, spread: zone}]", encoding="utf-8")
             self.fleet.ctl(nodes[0], "placement", "set", str(rules))
+            self.await_firing("ShardsNotApart")
             self.fleet.forget(nodes[1])
-            self.await_firing("ShardsWithoutReadyStandby")
+            self.await_firing("ShardsWithoutReadyStandby", "ShardsWithFewerStandbys")
             rules.write_text("rules: []", encoding="utf-8")
             self.fleet.ctl(nodes[0], "placement", "set", str(rules))
-            self.await_quiet("ShardsWithoutReadyStandby")
+            self.await_quiet("ShardsWithoutReadyStandby", "ShardsWithFewerStandbys")
 
     def test_newer_balancer(self):
         """The balancer's record is of a newer schema, as after a rollback: no node replaces it."""

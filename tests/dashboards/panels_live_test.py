@@ -24,6 +24,7 @@ OF_APPLICATIONS = {
 # Exported by nodes, and on no panel.
 ON_NO_PANEL = {
     "baton_shard_failed_activations": "only while a shard fails; how many fail is shown, and `batonctl status` names the worst",
+    "baton_worst_failing_shard": "likewise; the alert ActivationFailing shows it",
     "baton_build_info": "the version; the variables of the dashboard Fleet and the alert NodeDown are made from it",
     "baton_grpc_limit": "the same always; compare with it what is open",
     "baton_guard_running": "of nodes that shall have a guard; the alert GuardMissing says if one has none",

@@ -17,7 +17,8 @@ PROMETHEUS = ROOT / "dashboards" / "prometheus"
 ALERTS = ["ShardWithoutLeader", "ShardKillsItsLeaders", "ShardHasTwoLeaders", "LeadershipFlapping",
           "RecoveryTooSlow", "RenewalStalled", "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms",
           "ViewStale", "NodeDown", "NodesMissing", "GuardMissing", "ShardsWaitForTheirNode", "ShardsNobodyMayLead",
-          "ShardsLedAgainstRules", "ShardsWithoutReadyStandby", "GroupDown", "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
+          "ShardsLedAgainstRules", "ShardsWithoutReadyStandby", "ShardsWithFewerStandbys", "ShardsNotApart", "GroupDown",
+          "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 
 def load(path):

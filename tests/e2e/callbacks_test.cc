@@ -133,6 +133,9 @@ TEST_F(Callbacks, OneThatFailsIsNamedAndTriedAgainByAnOperator) {
   }
   EXPECT_GE(cluster_.Metric("h", "baton_activation_failures_total"), 5);
   EXPECT_EQ(cluster_.Metric("h", "baton_shards_failing"), 1);
+  const std::string worst =
+      "baton_worst_failing_shard{shard=\"2\",error=\"this shard's state can't be loaded\"}";
+  EXPECT_GE(cluster_.Metric("h", worst), 5);
   const auto before = cluster_.Look("h");
   ASSERT_TRUE(before.has_value());
 
@@ -153,8 +156,10 @@ TEST_F(Callbacks, OneThatFailsIsNamedAndTriedAgainByAnOperator) {
   EXPECT_EQ(done.exit, by_itself ? 6 : 0);
   const Table after = cluster_.AwaitLed();
   for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].term, (*before)[i].term) << i;
-  cluster_.Await("n1 names no failing shard",
-                 [&] { return status("n1").find("fails to activate") == std::string::npos; });
+  cluster_.Await("nobody names a failing shard", [&] {
+    return status("n1").find("fails to activate") == std::string::npos &&
+           cluster_.Metric("h", worst) == 0;
+  });
   ExpectClean(cluster_.node("h"));
 }
 

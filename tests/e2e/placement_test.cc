@@ -167,12 +167,44 @@ TEST_F(PlacementRules, APinToANodeThatIsNotThereIsNamed) {
   EXPECT_EQ(cluster_.Metric("c1", "baton_shards_nobody_may_lead{rule=\"1\"}"), 1);
   EXPECT_THAT(Ctl({"shards", "describe", std::to_string(shard)}).out,
               HasSubstr("rule 1 lets nobody here lead it"));
-  EXPECT_THAT(Ctl({"doctor"}).out, HasSubstr("rule 1 (node=n9)"));
+  for (const char* verb : {"status", "doctor"}) {
+    EXPECT_THAT(Ctl({verb}).out, HasSubstr("rule 1 (node=n9)")) << verb;
+  }
   cluster_.Start("n9");
   cluster_.Await("n9 leads its shard", [&](const Table& now) {
     return LedBy(now, "n9").contains(shard) &&
            LedBy(now, "c1").size() + LedBy(now, "n9").size() == kShards;
   });
+}
+
+// A rule asks for two standbys in different zones, and two nodes of one zone are there: the shards
+// are led, each has a ready standby, and everybody names the rule. Nodes of other zones come, and
+// it is kept.
+TEST_F(PlacementRules, AStandbyRuleThatCantBeKeptIsNamed) {
+  cluster_.Start("c1", {"--zone", "c"});
+  cluster_.Start("c2", {"--zone", "c"});
+  cluster_.AwaitBalanced({"c1", "c2"});
+  Set("rules:\n  - standbys: 2\n    spread: zone\n");
+  const auto shards = [&](const std::string& metric) {
+    return static_cast<std::size_t>(cluster_.Metric("c1", metric + "{rule=\"1\"}"));
+  };
+  cluster_.Await("all shards have one ready standby, in their leader's zone", [&] {
+    return shards("baton_shards_with_fewer_standbys") == kShards &&
+           shards("baton_shards_not_apart") == kShards &&
+           shards("baton_shards_without_ready_standby") == 0;
+  });
+  EXPECT_THAT(
+      Ctl({"status"}).out,
+      AllOf(HasSubstr("12 shards have fewer standbys than asked for, by rule 1 (any node)"),
+            HasSubstr("12 shards have a leader and standbys that share a value of the label of "
+                      "`spread`, by rule 1 (any node)")));
+  EXPECT_THAT(Ctl({"doctor"}).out,
+              HasSubstr("12 of 12 shards have fewer standbys than their rule asks for, by rule 1 "
+                        "(any node)"));
+  cluster_.Start("a1", {"--zone", "a"});
+  cluster_.Start("b1", {"--zone", "b"});
+  cluster_.Await("the rule is kept",
+                 [&] { return Status().at("rules_not_kept").as_array().empty(); });
 }
 
 }  // namespace

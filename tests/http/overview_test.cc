@@ -175,7 +175,6 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"({"counts":{"unreadable":0,"leaderless":1,"suspended":0,"failing":0,"moving":0,)"
       R"("activating":0},)"
       R"("nodes":{"leaderless":["n0"]},)"
-      R"("rules":{"nobody_may_lead":[],"led_against_rule":[]},)"
       R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
       R"("reason":"lease_expired","cause":null,"previous":"n0","move":null,"quarantined":false,)"
       R"("failing":null,)"
@@ -185,12 +184,17 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
       R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
 }
 
-// Plan: rule 3 lets nobody lead shard 2, and rule 1 forbids the leaders of the others.
+// Plan: rule 3 lets nobody lead shard 2, and the status does not have it. Rule 1 forbids the
+// leaders of the others, and asks for standbys that they lack.
 TEST(Overview, NamesTheRulesThatAreNotKept) {
   const ShardAges ages;
   FakeControl control;
   runtime::NodeStatus status =
       StatusWith({ShardState::kLed, ShardState::kLed, ShardState::kLeaderless});
+  status.members.resize(1);
+  status.members[0].fact.node = "n1";
+  status.placement = {
+      {.shards = {}, .require = {{"zone", {"a", "b"}}}, .prefer = {}, .standbys = 1}};
   status.shards[2].nobody_may_lead = true;
   status.shards[2].rule = 3;
   for (std::size_t shard : {0, 1}) {
@@ -199,8 +203,13 @@ TEST(Overview, NamesTheRulesThatAreNotKept) {
   }
   const auto document =
       json::parse(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}));
-  EXPECT_EQ(json::serialize(document.at("attention").at("rules")),
-            R"({"nobody_may_lead":[3],"led_against_rule":[1]})");
+  EXPECT_EQ(json::serialize(document.at("rules_not_kept")),
+            R"([{"rule":1,"require":"zone=a|b","nobody_may_lead":0,"led_against_rule":2,)"
+            R"("without_ready_standby":0,"fewer_standbys":2,"fewer_ready_standbys":0,)"
+            R"("not_apart":0},)"
+            R"({"rule":3,"require":null,"nobody_may_lead":1,"led_against_rule":0,)"
+            R"("without_ready_standby":0,"fewer_standbys":0,"fewer_ready_standbys":0,)"
+            R"("not_apart":0}])");
 }
 
 // Plan: shard 0 has two standbys. Shard 1 lacks one, but is led: it is counted, not listed.

@@ -179,12 +179,28 @@ describe('three nodes and 24 shards', () => {
     await cluster.batonctl('n1', ['placement', 'set', rules]);
     const page = await view();
     await findings(page, '1 shard has no ready standby');
+    await findings(page, '1 shard has fewer standbys than the rule asks for');
+    await findings(page, `placement rule 1 (node=${leader}); too few nodes may stand by`);
     await shows(page, '#verdict', 'All 24 shards are led');  // it might load: only the alert's time makes it a warning
     await page.locator('#grid').click({position: await cellOf(page, 9)});
     await shows(page, '#shard', 'rule 1 asks for standbys, and none is ready');
     await writeFile(rules, 'rules: []');
     await cluster.batonctl('n1', ['placement', 'set', rules]);
     await shows(page, '#verdict', 'All 24 shards are led');
+  });
+
+  check('a rule whose standbys can’t be apart is named', async () => {
+    // Plan: a rule spreads leader and standby of shard 9 by a label that no node has.
+    const rules = join(cluster.folder, 'rooms.yaml');
+    await writeFile(rules, 'rules: [{shards: 9, standbys: 1, spread: room}]');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    const page = await view();
+    await findings(page, '1 shard has a leader and standbys that are not apart');
+    await findings(page, 'placement rule 1 (any node); too few nodes have different values of the label of spread');
+    await shows(page, '#verdict', 'All 24 shards are led');
+    await writeFile(rules, 'rules: []');
+    await cluster.batonctl('n1', ['placement', 'set', rules]);
+    await eventually('no word of it', async () => !(await text(page, '#findings')).includes('not apart'));
   });
 
   check('a shard whose rule names a node that is not there says so, and is led on', async () => {
@@ -195,7 +211,7 @@ describe('three nodes and 24 shards', () => {
     await page.locator('#grid').click({position: await cellOf(page, 9)});
     await shows(page, '#shard', 'rule 1 would not let its leader begin to lead it');
     await findings(page, '1 shard has a leader that a rule forbids');
-    await findings(page, 'placement rule 1; until other nodes take over, nothing changes');
+    await findings(page, 'placement rule 1 (node=n9); until other nodes take over, nothing changes');
     await shows(page, '#verdict', 'All 24 shards are led');
     await writeFile(rules, 'rules: []');
     await cluster.batonctl('n1', ['placement', 'set', rules]);

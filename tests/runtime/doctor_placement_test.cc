@@ -1,4 +1,4 @@
-// The doctor's finding about placement rules that ask for standbys.
+// The doctor's finding about placement rules, above all about those that ask for standbys.
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,6 +100,36 @@ TEST_F(DoctorOfStandbys, NotesShardsThatAreNotSpread) {
   Expect(Severity::kOk, "1 rule: it forbids no leader, and the standbys it asks for are ready");
   seen_.status.placement[0].spread = "zonee";
   EXPECT_EQ(PlacementFinding(seen_).severity, Severity::kNotice);
+}
+
+// Plan: each of three rules is not kept in another way. The worst one is said, and all are named,
+// but not a fourth one whose standbys only load.
+TEST_F(DoctorOfStandbys, NamesAllRulesThatAreNotKept) {
+  NodeStatus& status = seen_.status;
+  status.shard_count = 4;
+  status.placement = Placement(4, PlacementRule(status.placement[0]));
+  status.placement[0].spread = "zone";
+  status.placement[1].require = {{"zone", {"b"}}};
+  for (std::uint32_t s = 2; s < 4; ++s) status.shards.push_back(status.shards[1]);
+  for (std::uint32_t s = 0; s < 4; ++s) status.shards[s].rule = s + 1;
+  StandBy(1, {{"n2", "", true}});
+  status.shards[2].led_against_rule = true;
+  StandBy(3, {{"n2", "", true}, {"n3", "", false}});
+  Expect(
+      Severity::kWarning,
+      "the leaders of 1 of 4 shards could not begin to lead them, by rule 3 (any node); not kept "
+      "either: rule 1 (any node), rule 2 (zone=b)",
+      "balance moves them");
+}
+
+// Plan: the standbys of one shard load, and share a zone: that may last, and so comes first.
+TEST_F(DoctorOfStandbys, NotesWhatLastsBeforeWhatLoads) {
+  seen_.status.placement[0].spread = "zone";
+  for (std::size_t s = 0; s < 2; ++s) StandBy(s, {{"n2", "", true}, {"n3", "", false}});
+  Expect(Severity::kNotice,
+         "2 of 2 shards have a leader and standbys that share a value of the label of `spread`, by "
+         "rule 1 (any node)",
+         "more values of the label");
 }
 
 }  // namespace

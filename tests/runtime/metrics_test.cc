@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "baton/prometheus.h"
 #include "http/fake_control.h"
 #include "runtime/metrics/process_metrics.h"
 #include "runtime/metrics/server_calls.h"
@@ -78,11 +77,15 @@ NodeStatus Picture() {
   status.nobody_may_lead = 2;
   status.led_against_rules = 1;
   status.placement.resize(2);
+  status.placement[0].standbys = 2;
+  status.placement[0].spread = "zone";
   status.shards[1].nobody_may_lead = status.shards[2].nobody_may_lead = true;
   status.shards[1].rule = status.shards[2].rule = 2;
   status.shards[0].led_against_rule = true;
   status.shards[0].rule = 1;
-  status.without_ready_standby = 4;
+  status.shards[0].without_ready_standby = true;
+  status.shards[0].standbys = std::make_shared<const std::vector<StandbyStatus>>(
+      std::vector<StandbyStatus>{{"n3", "", false}});
   status.standing_by = 6;
   status.ready_here = 5;
   return status;
@@ -146,7 +149,12 @@ baton_shards_nobody_may_lead{group="orders",rule="1"} 0
 baton_shards_nobody_may_lead{group="orders",rule="2"} 2
 baton_shards_led_against_rules{group="orders",rule="1"} 1
 baton_shards_led_against_rules{group="orders",rule="2"} 0
-baton_shards_without_ready_standby{group="orders"} 4
+baton_shards_without_ready_standby{group="orders",rule="1"} 1
+baton_shards_without_ready_standby{group="orders",rule="2"} 0
+baton_shards_with_fewer_standbys{group="orders",rule="1"} 1
+baton_shards_with_fewer_standbys{group="orders",rule="2"} 0
+baton_shards_not_apart{group="orders",rule="1"} 1
+baton_shards_not_apart{group="orders",rule="2"} 0
 baton_standbys{group="orders"} 6
 baton_standbys_ready{group="orders"} 5
 baton_nodes{group="orders"} 2
@@ -438,6 +446,43 @@ TEST_F(MetricsTest, AShardThatFailsHasASeriesUntilItIsActive) {
   EXPECT_NE(Lines(text, "shard=\"2\""), "");
 }
 
+// Plan: two shards fail. The error of the worst one has two lines, a character that turns the
+// direction of text, and more than 120 bytes; the cut would be within a character. Then none fails,
+// and rules are gone.
+TEST_F(MetricsTest, OneSeriesHasTheWorstFailingShardAndItsError) {
+  NodeStatus status = Picture();
+  std::string many, kept;
+  for (int i = 0; i < 80; ++i) many += "é";
+  for (int i = 0; i < 49; ++i) kept += "é";
+  for (const std::uint32_t shard : {2u, 0u}) {
+    ShardStatus& worst = status.worst_failing.emplace_back(status.shards[shard]);
+    worst.failing = FailingActivation{.attempts = 10 + shard,
+                                      .lasted = milliseconds(3000),
+                                      .last_error = "lines\nnext \xE2\x80\xAE" + many};
+  }
+  control_.SetStatus(status);
+  const auto series = [&] {
+    for (const prometheus::MetricFamily& family : metrics_.node()->Collect()) {
+      if (family.name == "baton_worst_failing_shard") return family.metric;
+    }
+    return std::vector<prometheus::ClientMetric>(7);
+  };
+  const std::vector<prometheus::ClientMetric> found = series();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].gauge.value, 12);
+  ASSERT_EQ(found[0].label.size(), 3u);
+  EXPECT_EQ(found[0].label[1], (prometheus::ClientMetric::Label{"shard", "2"}));
+  EXPECT_EQ(found[0].label[2].name, "error");
+  EXPECT_EQ(found[0].label[2].value, "lines\\nnext \\u202e" + kept + "...");
+  status.worst_failing.clear();
+  status.placement.clear();
+  control_.SetStatus(status);
+  EXPECT_EQ(series().size(), 0u);
+  const std::string text = Text(*metrics_.node());
+  EXPECT_THAT(text, HasSubstr("baton_shards_with_fewer_standbys{group=\"orders\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("baton_shards_not_apart{group=\"orders\"} 0\n"));
+}
+
 TEST(ServerCallsTest, AreCountedByMethodAndCode) {
   // Plan: a method that was expected, with one call answered, one given up, and one still running.
   ServerCalls calls("orders");
@@ -533,66 +578,6 @@ TEST(Metrics, TellAGuardThatIsMissingFromNone) {
   EXPECT_EQ(lines(), "baton_guard_running{group=\"orders\"} 0\n");
   control.guard = GuardCounters{.running = true, .starts = 1};
   EXPECT_EQ(lines(), "baton_guard_running{group=\"orders\"} 1\n");
-}
-
-TEST(StaleTerms, CountsWhatAGuardRefused) {
-  const auto guard = std::make_shared<FenceGuard>(8);
-  ASSERT_TRUE(guard->Check(ShardId{3}, Term{12}).ok());
-  ASSERT_FALSE(guard->Check(ShardId{3}, Term{10}).ok());
-  ASSERT_FALSE(guard->Check(ShardId{8}, Term{10}).ok()) << "no stale term, and not counted";
-  std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, StaleTerms(guard, "orders")->Collect());
-  EXPECT_EQ(text.str(),
-            "# HELP baton_stale_terms_total Writes refused because a newer term was seen.\n"
-            "# TYPE baton_stale_terms_total counter\n"
-            "baton_stale_terms_total{group=\"orders\"} 1\n");
-}
-
-TEST(Misroutes, CountsWhatAGuardSentElsewhere) {
-  std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, Misroutes([] { return 3; }, "orders")->Collect());
-  EXPECT_EQ(text.str(),
-            "# HELP baton_misroutes_total Requests refused because another node leads the shard.\n"
-            "# TYPE baton_misroutes_total counter\n"
-            "baton_misroutes_total{group=\"orders\"} 3\n");
-}
-
-TEST(RouterCollectable, TellsCallsAndTheAgeOfRoutes) {
-  const auto counters = [] {
-    return RouterCounters{.ok = 9,
-                          .unknown = 1,
-                          .redirects = 2,
-                          .intercepted_calls = 7,
-                          .intercepted_misroutes = 3,
-                          .resumes = 4};
-  };
-  const auto age = [] {
-    return RoutesAge{.revision = Revision{960}, .age = std::chrono::seconds(2)};
-  };
-  std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text,
-                                         RouterCollectable(counters, age, "orders")->Collect());
-  for (const char* line :
-       {"baton_router_calls_total{group=\"orders\",result=\"ok\"} 9\n",
-        "baton_router_calls_total{group=\"orders\",result=\"failed\"} 0\n",
-        "baton_router_calls_total{group=\"orders\",result=\"unknown\"} 1\n",
-        "baton_router_redirects_total{group=\"orders\"} 2\n",
-        "baton_router_intercepted_calls_total{group=\"orders\"} 7\n",
-        "baton_router_intercepted_misroutes_total{group=\"orders\"} 3\n",
-        "baton_router_streams_total{group=\"orders\",start=\"resume\"} 4\n",
-        "baton_router_revision{group=\"orders\"} 960\n", "baton_router_stale{group=\"orders\"} 1\n",
-        "baton_router_age_seconds{group=\"orders\"} 2\n"}) {
-    EXPECT_THAT(text.str(), HasSubstr(line));
-  }
-}
-
-TEST(CollectablesDeathTest, NeedTheirGuardAndFunctions) {
-  const auto counters = [] { return RouterCounters{}; };
-  const auto age = [] { return RoutesAge{}; };
-  EXPECT_DEATH(StaleTerms(nullptr, "orders"), "guard != nullptr");
-  EXPECT_DEATH(Misroutes({}, "orders"), "count != nullptr");
-  EXPECT_DEATH(RouterCollectable({}, age, "orders"), "counters != nullptr");
-  EXPECT_DEATH(RouterCollectable(counters, {}, "orders"), "age != nullptr");
 }
 
 }  // namespace

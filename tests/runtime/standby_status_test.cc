@@ -14,6 +14,7 @@
 
 #include "core/view.h"
 #include "runtime/node_status.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::runtime {
 namespace {
@@ -148,6 +149,29 @@ TEST_F(StatusBoardTest, ReadinessIsShownAndRendersOnlyItsShards) {
   Look();
   EXPECT_THAT(rendered_, ElementsAre(3));
   EXPECT_EQ(status_.without_ready_standby, kShards - 1);
+}
+
+// Plan: a rule asks for three standbys in different zones, and there are three nodes, in none. A
+// node comes, and then they have zones.
+TEST_F(StatusBoardTest, AStandbyRuleThatCantBeKeptIsFound) {
+  PlacementRule rule = StandbyRule(3);
+  rule.spread = "zone";
+  Begin({rule});
+  EXPECT_THAT(FindRulesNotKept(status_),
+              ElementsAre(testing::Pair(1, RuleGaps{.without_ready_standby = kShards,
+                                                    .fewer_standbys = kShards,
+                                                    .not_apart = kShards})));
+  Tell(Node("n4", 4, ++revision_));
+  EXPECT_THAT(FindRulesNotKept(Look()),
+              ElementsAre(testing::Pair(1, RuleGaps{.without_ready_standby = kShards,
+                                                    .fewer_ready_standbys = kShards,
+                                                    .not_apart = kShards})));
+  for (int i = 1; i <= 4; ++i) {
+    MemberFact member = Node("n" + std::to_string(i), i, ++revision_);
+    member.zone = std::string(1, static_cast<char>('a' + i));
+    Tell(member);
+  }
+  EXPECT_EQ(FindRulesNotKept(Look()).at(1).not_apart, 0u);
 }
 
 // Plan: all shards have the same standbys in one of two orders. Shards that did not change share

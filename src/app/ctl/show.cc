@@ -100,10 +100,9 @@ void PrintStatus(const CtlOptions& options, StatusAnswer answer, TimePoint deadl
   }
   PrintField(options, "balance", {BalanceLine(answer)});
   PrintFailing(options, status, std::move(others));
-  const std::string against = LedAgainstRules(status);
-  if (!against.empty()) PrintField(options, "placement", {against, Style::kWarning});
-  const std::string without = WithoutReadyStandby(status);
-  if (!without.empty()) PrintField(options, "standbys", {without, Style::kWarning});
+  for (const std::string& line : PlacementLines(status)) {
+    PrintField(options, "placement", {line, Style::kWarning});
+  }
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }

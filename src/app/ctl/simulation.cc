@@ -13,6 +13,7 @@
 #include "base/text_rules.h"
 #include "core/shard_rules.h"
 #include "core/standbys.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::app {
 namespace {
@@ -120,9 +121,9 @@ class KeptCounter {
     const std::vector<NodeId> standbys = standbys_.Of(shard, &leader);
     if (standbys.size() < rule.standbys) ++kept.fewer_standbys;
     if (rule.spread.empty()) return;
-    std::set<std::string> values = {leader.Label(rule.spread)};
-    for (const NodeId& standby : standbys) values.insert(nodes_.at(standby)->Label(rule.spread));
-    if (values.size() <= standbys.size()) ++kept.not_apart;
+    std::vector<const MemberFact*> nodes = {&leader};
+    for (const NodeId& standby : standbys) nodes.push_back(nodes_.at(standby));
+    if (runtime::ShareAValue(rule.spread, nodes)) ++kept.not_apart;
   }
 
   const Placement& placement_;

@@ -10,6 +10,7 @@
 
 #include "base/timestamp.h"
 #include "runtime/doctor/group_judgement.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::app {
 namespace {
@@ -209,18 +210,22 @@ void AddStandbys(const NodeStatus& status, Table* table) {
   }
 }
 
-std::string WithoutReadyStandby(const NodeStatus& status) {
-  const std::size_t count = status.without_ready_standby;
-  if (count == 0) return "";
-  return fmt::format("{} no ready standby",
-                     count == 1 ? "1 shard has" : CountOf(count, "shard") + " have");
-}
-
-std::string LedAgainstRules(const NodeStatus& status) {
-  if (status.led_against_rules == 0) return "";
-  return fmt::format("{} with leaders that may not begin to lead, by {}",
-                     CountOf(status.led_against_rules, "shard"),
-                     runtime::RulesOf(status, &ShardStatus::led_against_rule));
+std::vector<std::string> PlacementLines(const NodeStatus& status) {
+  using runtime::RuleGaps;
+  const runtime::RulesNotKept rules = runtime::FindRulesNotKept(status);
+  std::vector<std::string> lines;
+  const auto add = [&](std::uint32_t RuleGaps::*gap, const char* words) {
+    const std::uint32_t shards = runtime::ShardsWith(rules, gap);
+    if (shards == 0) return;
+    lines.push_back(fmt::format("{} {}, by {}",
+                                shards == 1 ? "1 shard has" : CountOf(shards, "shard") + " have",
+                                words, runtime::RuleNames(status.placement, rules, gap)));
+  };
+  add(&RuleGaps::led_against_rule, "a leader that may not begin to lead");
+  add(&RuleGaps::without_ready_standby, "no ready standby");
+  add(&RuleGaps::fewer_standbys, "fewer standbys than asked for");
+  add(&RuleGaps::not_apart, "a leader and standbys that share a value of the label of `spread`");
+  return lines;
 }
 
 Table NodesTable(const NodeStatus& status, bool wide) {
@@ -336,8 +341,10 @@ std::string Unhealthy(const NodeStatus& status) {
     found += fmt::format(" ({} wait by the failover settings)", status.waiting_by_settings);
   }
   if (status.nobody_may_lead > 0) {
-    found += fmt::format(" ({} that no live node may lead, by {})", status.nobody_may_lead,
-                         runtime::RulesOf(status, &ShardStatus::nobody_may_lead));
+    const runtime::RulesNotKept rules = runtime::FindRulesNotKept(status);
+    found += fmt::format(
+        " ({} that no live node may lead, by {})", status.nobody_may_lead,
+        runtime::RuleNames(status.placement, rules, &runtime::RuleGaps::nobody_may_lead));
   }
   const auto suspended =
       std::count_if(status.shards.begin(), status.shards.end(),

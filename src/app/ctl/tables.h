@@ -21,12 +21,11 @@ void AddStandbys(const runtime::NodeStatus& status, Table* table);
 /// node stands by, the shard's rule decides. If the rule asks for standbys, the result is the line
 /// "no node". Otherwise the result is empty.
 std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
-/// Says how many shards have no ready standby although their rule asks for standbys: "2 shards have
-/// no ready standby". Empty: there is no such shard.
-std::string WithoutReadyStandby(const runtime::NodeStatus& status);
-/// Says how many shards are led by nodes that a placement rule forbids, and names these rules.
-/// Empty: there is no such shard.
-std::string LedAgainstRules(const runtime::NodeStatus& status);
+/// Returns a line for each way in which placement rules are not kept. The line says for how many
+/// shards, and names the rules: "2 shards have no ready standby, by rule 1 (zone=a)". Leaves out
+/// shards that nobody leads (Unhealthy has these), and shards whose standbys are fewer only because
+/// some are not ready.
+std::vector<std::string> PlacementLines(const runtime::NodeStatus& status);
 /// Has a row for each member, and a row for each node in `status.departed` that is not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);

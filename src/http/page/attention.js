@@ -57,13 +57,22 @@ function one(sick) {
   };
 }
 
-const rulesOf = (numbers) => `placement rule${numbers.length === 1 ? '' : 's'} ${numbers.slice(0, GROUP_FROM).join(', ')}${numbers.length > GROUP_FROM ? ' and others' : ''}`;
+const nameOf = ({rule, require}) => (require === null ? `${rule}` : `${rule} (${require})`);
 
-function group(problem, {counts, nodes: named, rules}, shards, listed) {
+/** The placement rules that some shards don't keep in this way: "placement rules 1 (node=n9), 2 (zone=a)"; empty: none. */
+function rulesWith({rules_not_kept: rules}, gap) {
+  const named = rules.filter((rule) => rule[gap] > 0).map(nameOf);
+  if (named.length === 0) return '';
+  return `placement rule${named.length === 1 ? '' : 's'} ${named.slice(0, GROUP_FROM).join(', ')}${named.length > GROUP_FROM ? ' and others' : ''}`;
+}
+
+function group(problem, overview, shards, listed) {
+  const {counts, nodes: named} = overview.attention;
   const longest = Math.max(0, ...listed.map((sick) => sick.for_ms));
   const nodes = named[problem] ?? [];
   const whose = {leaderless: 'last led by ', suspended: 'led by ', activating: 'led by ', moving: 'from '}[problem] ?? 'led by ';
-  const nobody = problem === 'leaderless' && rules.nobody_may_lead.length > 0 ? [`; no live node may lead some of them, by ${rulesOf(rules.nobody_may_lead)}`] : [];
+  const rules = problem === 'leaderless' ? rulesWith(overview, 'nobody_may_lead') : '';
+  const nobody = rules === '' ? [] : [`; no live node may lead some of them, by ${rules}`];
   const error = problem === 'failing' && listed.length > 0 ? [`; the last error of one: ${listed[0].failing.last_error}`] : [];
   return {
     level: WRONG[problem].level,
@@ -84,7 +93,7 @@ function shardFindings(model) {
     const all = model.shards.filter((shard) => shard.state === problem).map(({shard}) => shard);
     const exact = ['failing', 'moving', 'activating'].includes(problem);
     const numbers = exact ? of.map(({shard}) => shard).sort((a, b) => a - b) : all;
-    return [group(problem, attention, numbers, of)];
+    return [group(problem, model.overview, numbers, of)];
   });
 }
 
@@ -100,6 +109,22 @@ function missingFindings({expected_nodes: expected, nodes, departed}) {
   }
   if (left.length === 0 || expected !== null) return [];
   return [{level: 'note', title: `${count(left.length, 'node')} left without a word within the last hour`, lasts: '', why: [who]}];
+}
+
+/** The rules that are not kept, though their shards have leaders. */
+function ruleFindings(overview) {
+  const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
+  const kinds = [
+    ['led_against_rule', 'note', 'a leader that a rule forbids', 'until other nodes take over, nothing changes'],
+    ['without_ready_standby', late ? 'warn' : 'note', 'no ready standby', `${late ? 'it asks for standbys' : 'their standbys may still load'}; batonctl shards list shows them`],
+    ['fewer_standbys', 'note', 'fewer standbys than the rule asks for', 'too few nodes may stand by'],
+    ['not_apart', 'note', 'a leader and standbys that are not apart', 'too few nodes have different values of the label of spread'],
+  ];
+  return kinds.flatMap(([gap, level, what, why]) => {
+    const shards = overview.rules_not_kept.reduce((sum, rule) => sum + rule[gap], 0);
+    if (shards === 0) return [];
+    return [{level, title: `${count(shards, 'shard')} ${shards === 1 ? 'has' : 'have'} ${what}`, why: [`${rulesWith(overview, gap)}; ${why}`], lasts: ''}];
+  });
 }
 
 function nodeFindings({overview}) {
@@ -120,12 +145,7 @@ function nodeFindings({overview}) {
   }
   if (overview.braking) add('warn', 'Many nodes vanished at once', ['shards without a leader wait until the membership has settled']);
   if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
-  const against = overview.led_against_rules;
-  const {led_against_rule: rules} = overview.attention.rules;
-  if (against > 0) add('note', `${count(against, 'shard')} ${against === 1 ? 'has a leader that a rule forbids' : 'have leaders that rules forbid'}`, [`${rulesOf(rules)}; until other nodes take over, nothing changes`]);
-  const cold = overview.without_ready_standby;
-  const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
-  if (cold > 0) add(late ? 'warn' : 'note', `${count(cold, 'shard')} ${cold === 1 ? 'has' : 'have'} no ready standby`, [late ? 'a placement rule asks for standbys; batonctl shards list shows them' : 'their standbys may still load; batonctl shards list shows them']);
+  found.push(...ruleFindings(overview));
   const live = overview.nodes.filter((member) => member.live);
   if (overview.balancer === null && live.length > 0) add('warn', 'No node is the balancer', ['shards without a leader still get one']);
   return found;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "core/options.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::runtime {
 namespace {
@@ -84,97 +84,49 @@ Finding WaitingBySettings(const NodeStatus& status) {
                       names, others ? "; bring the other nodes back" : "")};
 }
 
-/// See RulesOf.
-std::string RulesNamed(const NodeStatus& status, const std::set<std::uint32_t>& numbers) {
-  std::vector<std::string> named;
-  for (const std::uint32_t number : numbers) {
-    if (named.size() == kMaxNamed) {
-      named.push_back("others");
-      break;
-    }
-    const bool known = number <= status.placement.size();
-    named.push_back(
-        known ? fmt::format("rule {} ({})", number, TermWords(status.placement[number - 1].require))
-              : fmt::format("rule {}", number));
-  }
-  return fmt::format("{}", fmt::join(named, ", "));
-}
-
-/// How many shards, and the rules that count for them.
-struct ShardsOfRules {
-  std::size_t count = 0;
-  std::set<std::uint32_t> rules;
-  void Add(const ShardStatus& shard) {
-    ++count;
-    rules.insert(shard.rule);
-  }
+/// One way in which rules are not kept, and what to do. The words stand before and after
+/// "1 of 2 shards".
+struct RuleCase {
+  Severity severity;
+  std::uint32_t RuleGaps::*gap;
+  const char* before;
+  const char* after;
+  const char* advice;
 };
 
-/// Shards that are led, and whose rule about standbys is not kept.
-struct StandbyGaps {
-  ShardsOfRules few;      ///< fewer nodes stand by than the rule asks for
-  ShardsOfRules loading;  ///< of the others: fewer are ready
-  ShardsOfRules sharing;  ///< leader and standbys share a value of the rule's `spread`
+constexpr RuleCase kRuleCases[] = {
+    {Severity::kProblem, &RuleGaps::nobody_may_lead, "nobody leads ", ", because no live node may",
+     "start nodes with these labels, or change the rules: `batonctl placement get`, `check` and "
+     "`set` (docs/placement.md)"},
+    {Severity::kWarning, &RuleGaps::led_against_rule, "the leaders of ",
+     " could not begin to lead them",
+     "balance moves them once nodes that may lead them are there: `batonctl placement check` with "
+     "the rules says which (docs/placement.md)"},
+    {Severity::kWarning, &RuleGaps::without_ready_standby, "", " have no ready standby",
+     "standbys that still load will be ready: `batonctl shards list` shows them; if no node stands "
+     "by, start more nodes with the labels that the rule wants (docs/placement.md)"},
+    {Severity::kWarning, &RuleGaps::fewer_standbys, "",
+     " have fewer standbys than their rule asks for",
+     "start more nodes with the labels that the rule wants, or ask for fewer standbys "
+     "(docs/placement.md)"},
+    {Severity::kNotice, &RuleGaps::not_apart, "",
+     " have a leader and standbys that share a value of the label of `spread`",
+     "if they are to be apart, start nodes with more values of the label (docs/placement.md)"},
+    {Severity::kNotice, &RuleGaps::fewer_ready_standbys, "",
+     " have fewer ready standbys than their rule asks for",
+     "standbys that still load will be ready: `batonctl shards list` shows them"},
 };
 
-StandbyGaps GapsOf(const NodeStatus& status) {
-  std::map<NodeId, const MemberFact*> members;
-  for (const MemberStatus& member : status.members) members[member.fact.node] = &member.fact;
-  StandbyGaps gaps;
-  for (const ShardStatus& shard : status.shards) {
-    const auto leader = members.find(shard.leader);
-    if (shard.rule == 0 || shard.rule > status.placement.size() || leader == members.end()) {
-      continue;
-    }
-    const PlacementRule& rule = status.placement[shard.rule - 1];
-    if (rule.standbys == 0) continue;
-    std::size_t standbys = 0, ready = 0;
-    std::set<std::string> values = {leader->second->Label(rule.spread)};
-    if (shard.standbys != nullptr) {
-      for (const StandbyStatus& standby : *shard.standbys) {
-        const auto member = members.find(standby.node);
-        if (member == members.end()) continue;
-        ++standbys;
-        if (standby.ready) ++ready;
-        if (!rule.spread.empty()) values.insert(member->second->Label(rule.spread));
-      }
-    }
-    if (standbys < rule.standbys) {
-      gaps.few.Add(shard);
-    } else if (ready < rule.standbys) {
-      gaps.loading.Add(shard);
-    }
-    if (!rule.spread.empty() && values.size() <= standbys) gaps.sharing.Add(shard);
+/// Names the rules that are not kept, but don't have this gap. A rule whose standbys only load does
+/// not count.
+std::string OtherRules(const Placement& placement, const RulesNotKept& rules,
+                       std::uint32_t RuleGaps::*gap) {
+  std::set<std::uint32_t> others;
+  for (const auto& [number, gaps] : rules) {
+    const bool loads = gaps == RuleGaps{.fewer_ready_standbys = gaps.fewer_ready_standbys};
+    if (gaps.*gap == 0 && !loads) others.insert(number);
   }
-  return gaps;
-}
-
-std::optional<Finding> StandbysFinding(const NodeStatus& status) {
-  const StandbyGaps gaps = GapsOf(status);
-  const auto found = [&](Severity severity, const ShardsOfRules& shards, const char* words,
-                         const char* advice) {
-    return Finding{"placement", severity,
-                   fmt::format("{} of {} shards {}, by {}", shards.count, status.shard_count, words,
-                               RulesNamed(status, shards.rules)),
-                   advice};
-  };
-  if (gaps.few.count > 0) {
-    return found(Severity::kWarning, gaps.few, "have fewer standbys than their rule asks for",
-                 "start more nodes with the labels that the rule wants, or ask for fewer standbys "
-                 "(docs/placement.md)");
-  }
-  if (gaps.loading.count > 0) {
-    return found(Severity::kNotice, gaps.loading,
-                 "have fewer ready standbys than their rule asks for",
-                 "standbys that still load will be ready: `batonctl shards list` shows them");
-  }
-  if (gaps.sharing.count > 0) {
-    return found(Severity::kNotice, gaps.sharing,
-                 "have a leader and standbys that share a value of the label of `spread`",
-                 "if they are to be apart, start nodes with more values of the label "
-                 "(docs/placement.md)");
-  }
-  return std::nullopt;
+  return others.empty() ? "" : "; not kept either: " + RuleNames(placement, others);
 }
 
 /// The finding if no other finding about placement was made.
@@ -200,14 +152,6 @@ std::string AlsoBySettings(const NodeStatus& status) {
   return count == 0 ? ""
                     : fmt::format("; {} of these also {} by the failover settings", count,
                                   count == 1 ? "waits" : "wait");
-}
-
-std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which) {
-  std::set<std::uint32_t> numbers;
-  for (const ShardStatus& shard : status.shards) {
-    if (shard.*which && shard.rule > 0) numbers.insert(shard.rule);
-  }
-  return RulesNamed(status, numbers);
 }
 
 Finding Candidates(const Examination& seen) {
@@ -405,34 +349,18 @@ Finding Shards(const Examination& seen) {
 }
 
 Finding PlacementFinding(const Examination& seen) {
-  const NodeStatus& status = seen.status;
-  const char* const check = "placement";
-  if (status.nobody_may_lead > 0) {
-    return {check, Severity::kProblem,
-            fmt::format("nobody leads {} of {} shards, because no live node may, by {}",
-                        status.nobody_may_lead, status.shard_count,
-                        RulesOf(status, &ShardStatus::nobody_may_lead)),
-            "start nodes with these labels, or change the rules: `batonctl placement get`, "
-            "`check` and `set` (docs/placement.md)"};
+  const Placement& placement = seen.status.placement;
+  const RulesNotKept rules = FindRulesNotKept(seen.status);
+  for (const RuleCase& one : kRuleCases) {
+    const std::uint32_t shards = ShardsWith(rules, one.gap);
+    if (shards == 0) continue;
+    return {"placement", one.severity,
+            fmt::format("{}{} of {} shards{}, by {}{}", one.before, shards, seen.status.shard_count,
+                        one.after, RuleNames(placement, rules, one.gap),
+                        OtherRules(placement, rules, one.gap)),
+            one.advice};
   }
-  if (status.led_against_rules > 0) {
-    return {check, Severity::kWarning,
-            fmt::format("the leaders of {} of {} shards could not begin to lead them, by {}",
-                        status.led_against_rules, status.shard_count,
-                        RulesOf(status, &ShardStatus::led_against_rule)),
-            "balance moves them once nodes that may lead them are there: `batonctl placement "
-            "check` with the rules says which (docs/placement.md)"};
-  }
-  if (status.without_ready_standby > 0) {
-    return {
-        check, Severity::kWarning,
-        fmt::format("{} of {} shards have no ready standby, by {}", status.without_ready_standby,
-                    status.shard_count, RulesOf(status, &ShardStatus::without_ready_standby)),
-        "standbys that still load will be ready: `batonctl shards list` shows them; if no node "
-        "stands by, start more nodes with the labels that the rule wants (docs/placement.md)"};
-  }
-  if (std::optional<Finding> standbys = StandbysFinding(status)) return *std::move(standbys);
-  return {check, Severity::kOk, KeptWords(status.placement), {}};
+  return {"placement", Severity::kOk, KeptWords(placement), {}};
 }
 
 Finding Deaths(const Examination& seen) {

@@ -42,21 +42,16 @@ Finding Shards(const Examination& seen);
 /// Empty: no shard waits for both reasons, or the status has no shards.
 std::string AlsoBySettings(const NodeStatus& status);
 
-/// Returns the placement rules of the shards whose member `which` is true, and what each rule
-/// requires: "rule 2 (node=n9), rule 5 (zone=a)". Names at most five rules, and then "others".
-/// Empty: no shard in the status has such a rule.
-std::string RulesOf(const NodeStatus& status, bool ShardStatus::*which);
-
-/// Whether the placement rules are kept. Says which of these cases applies first, and names the
-/// rules:
+/// Whether the placement rules are kept (runtime/rules_not_kept.h). Says which of these cases
+/// applies first, and names the rules:
 ///  - kProblem: some shards have no leader, because their rule lets no live node lead them.
 ///  - kWarning: a rule forbids the leaders of some shards.
 ///  - kWarning: some shards have no ready standby, but their rule asks for standbys.
 ///  - kWarning: some shards have fewer standbys than their rule asks for.
-///  - kNotice: some shards have fewer ready standbys than their rule asks for.
 ///  - kNotice: the leader and standbys of some shards share a value of the label
 ///    PlacementRule::spread.
-/// Ignores the preferences in rules.
+///  - kNotice: some shards have fewer ready standbys than their rule asks for.
+/// Then names the other rules to which one of these cases applies, except the last one.
 Finding PlacementFinding(const Examination& seen);
 
 /// Whether at least core::kDeathsBeforeWaiting leaders of some shard died soon, one after another.

@@ -1,6 +1,7 @@
 #include "runtime/metrics/node_metrics.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -9,24 +10,55 @@
 #include <utility>
 #include <vector>
 
+#include "base/escape.h"
 #include "runtime/metrics/families.h"
+#include "runtime/rules_not_kept.h"
 
 namespace baton::runtime {
 namespace {
 
+/// In bytes. Each other text of an error is another series.
+constexpr std::size_t kLongestErrorLabel = 120;
+
 double Count(std::uint64_t count) { return static_cast<double>(count); }
 
-/// A series for each placement rule: for how many of its shards `which` is set. Without rules one
+/// A series for each placement rule: for how many of its shards it has this gap. Without rules one
 /// series, of 0.
-void AddByRule(FamilyBuilder& out, const NodeStatus& status, bool ShardStatus::*which) {
-  std::vector<std::uint64_t> counts(status.placement.size(), 0);
-  if (counts.empty()) out.Add(0);
-  for (const ShardStatus& shard : status.shards) {
-    if (shard.*which && shard.rule > 0 && shard.rule <= counts.size()) ++counts[shard.rule - 1];
+void AddByRule(FamilyBuilder& out, const Placement& placement, const RulesNotKept& rules,
+               std::uint32_t RuleGaps::*gap) {
+  if (placement.empty()) out.Add(0);
+  for (std::uint32_t number = 1; number <= placement.size(); ++number) {
+    const auto found = rules.find(number);
+    out.Add(found == rules.end() ? 0 : Count(found->second.*gap),
+            {{"rule", std::to_string(number)}});
   }
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    out.Add(Count(counts[i]), {{"rule", std::to_string(i + 1)}});
-  }
+}
+
+void AddPlacement(FamilyBuilder& out, const NodeStatus& status) {
+  const RulesNotKept rules = FindRulesNotKept(status);
+  const auto add = [&](const char* name, const char* help, std::uint32_t RuleGaps::*gap) {
+    AddByRule(out.Gauge(name, help), status.placement, rules, gap);
+  };
+  add("baton_shards_nobody_may_lead",
+      "Shards without a leader that no live node may lead, by the number of the placement rule, as "
+      "the view has it.",
+      &RuleGaps::nobody_may_lead);
+  add("baton_shards_led_against_rules",
+      "Shards whose leaders could not begin to lead them, by the number of the placement rule, as "
+      "the view has it.",
+      &RuleGaps::led_against_rule);
+  add("baton_shards_without_ready_standby",
+      "Shards whose placement rule asks for standbys, and that have no ready one, by the number of "
+      "the rule, as the view has it.",
+      &RuleGaps::without_ready_standby);
+  add("baton_shards_with_fewer_standbys",
+      "Shards that are led, and have fewer standbys than their placement rule asks for, ready or "
+      "not, by the number of the rule, as the view has it.",
+      &RuleGaps::fewer_standbys);
+  add("baton_shards_not_apart",
+      "Shards whose leader and standbys share a value of the label of spread, by the number of the "
+      "placement rule, as the view has it.",
+      &RuleGaps::not_apart);
 }
 
 void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
@@ -56,19 +88,7 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
             "Shards that nobody leads and that wait by the group's failover settings alone: for "
             "one node, or for the lock delay. In this node's view; use max.")
       .Add(status.waiting_by_settings);
-  AddByRule(out.Gauge("baton_shards_nobody_may_lead",
-                      "Shards without a leader that no live node may lead, by the number of the "
-                      "placement rule, as the view has it."),
-            status, &ShardStatus::nobody_may_lead);
-  AddByRule(out.Gauge("baton_shards_led_against_rules",
-                      "Shards whose leaders could not begin to lead them, by the number of the "
-                      "placement rule, as the view has it."),
-            status, &ShardStatus::led_against_rule);
-  out.Gauge(
-         "baton_shards_without_ready_standby",
-         "Shards whose placement rule asks for standbys, and that have no ready one, as the view "
-         "has it.")
-      .Add(status.without_ready_standby);
+  AddPlacement(out, status);
   out.Gauge("baton_standbys", "Shards for which this node stands by.").Add(status.standing_by);
   out.Gauge(
          "baton_standbys_ready",
@@ -146,6 +166,14 @@ void AddActivations(FamilyBuilder& out, const NodeStatus& status) {
          "Shards that this node gave up, whose callbacks have run on for longer than the callback "
          "timeout.")
       .Add(status.stopping);
+  out.Gauge("baton_worst_failing_shard",
+            "Failed attempts to activate the worst of the shards that fail on this node, and its "
+            "last error; only while a shard fails.");
+  if (status.worst_failing.empty()) return;
+  const ShardStatus& worst = status.worst_failing.front();
+  out.Add(worst.failing->attempts,
+          {{"shard", std::to_string(worst.shard.value)},
+           {"error", OneLineWithin(worst.failing->last_error, kLongestErrorLabel)}});
 }
 
 void AddLease(FamilyBuilder& out, const NodeStatus& status, const Control& control) {
