@@ -17,6 +17,7 @@ import stuckness
 SECOND = history.SECOND
 SHOWN = 20  # violations of one kind
 RESULTS = pathlib.Path(__file__).resolve().parent / "RESULTS.md"
+ORIGIN = "origin.json"  # in the run's folder
 
 
 def violations(past):
@@ -139,6 +140,12 @@ def summary(past, replay, found):
     yield "violations", len(found)
 
 
+def origin_of(folder):
+    """Of which day, commit and etcd the run is; empty if it did not write that down."""
+    path = pathlib.Path(folder) / ORIGIN
+    return json.loads(path.read_text(encoding="ascii")).items() if path.exists() else ()
+
+
 def judge(folder, results=False):
     """Prints what came of the run in `folder`; 0: nothing was violated, and it counts."""
     try:
@@ -150,14 +157,15 @@ def judge(folder, results=False):
     except OSError as error:
         print(f"no whole run is in {folder}: {error}", file=sys.stderr)
         return 1
+    rows = list(origin_of(folder))
     if case == "stuck_shards":
         found = [("stuck", text) for text in stuckness.violations(past)]
-        return tell(past, found, list(stuckness.invalid(past)), list(stuckness.summary(past, found)), [], results)
+        return tell(past, found, list(stuckness.invalid(past)), [*rows, *stuckness.summary(past, found)], [], results)
     if case == "matrix":
         found = [("matrix", text) for text in matrix.violations(past)]
-        return tell(past, found, list(matrix.invalid(past)), list(matrix.summary(past, found)), list(matrix.table(past)), results)
+        return tell(past, found, list(matrix.invalid(past)), [*rows, *matrix.summary(past, found)], list(matrix.table(past)), results)
     found, replay = violations(past)
-    return tell(past, found, list(invalid(past, replay)), list(summary(past, replay, found)), list(table(past)), results)
+    return tell(past, found, list(invalid(past, replay)), [*rows, *summary(past, replay, found)], list(table(past)), results)
 
 
 def tell(past, found, reasons, rows, lines, results):

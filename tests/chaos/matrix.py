@@ -279,7 +279,6 @@ def table(past):
 
 def summary(past, found):
     overlaps = [seconds for cell in past.cells for *_, seconds in cell.overlaps()]
-    yield "date", past.run["date"]
     yield "seed", past.run["options"]["seed"]
     yield "TTL, s; shards of each group; nodes", f"{past.run['ttl']}; {past.run['shards']}; 3"
     yield "passes; cells", f"{past.run['options']['count']}; {len(past.cells)}"

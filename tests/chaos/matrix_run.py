@@ -250,7 +250,7 @@ class Run:
         self.world, self.options, self.say = the_world, options, say
         self.there = Deployment(the_world, options)
         self.record = {"options": dataclasses.asdict(options), "ttl": options.ttl, "shards": options.shards, "cells": [],
-                       "date": time.strftime("%Y-%m-%d"), "errors": [], "skipped": {}}
+                       "errors": [], "skipped": {}}
 
     def go(self):
         self.there.start()

@@ -1,10 +1,13 @@
 """The judge of the matrix against a history that is made by hand: as it should be, and broken in each way."""
+import contextlib
+import io
 import json
 import pathlib
 import tempfile
 import unittest
 
 import by_hand
+import checker
 import matrix
 import matrix_faults
 from matrix import SECOND
@@ -63,7 +66,7 @@ class Made:
                 self.nodes |= nodes
                 self.etcd += etcd
                 self.calls |= calls
-        self.run = {"ttl": TTL, "shards": SHARDS, "date": "2026-01-01", "errors": [],
+        self.run = {"ttl": TTL, "shards": SHARDS, "errors": [],
                     "skipped": {name: ["disk"] for name in matrix.ROWS if name not in STRUCK},
                     "options": {"seed": 1, "count": 1}}
 
@@ -235,15 +238,33 @@ class Matrix(unittest.TestCase):
         self.assertIn("| SIGKILL | off | 1 | 3.4 | 3.4 | 3.4 | 3.4 | 1 | 1 | 0 | 12 | the lease: T + 0.5 s | yes |", lines)
         self.assertIn("| abort | on | 0 | - | - | - | - | - | - | - | - | - | - |", lines)
 
-    def test_half_a_line_of_a_process_that_was_killed_does_not_count(self):
+    @contextlib.contextmanager
+    def folder(self):
+        """What a run without cells leaves."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             for part in ("nodes", "writers"):
                 (folder / part).mkdir()
-            (folder / "run.json").write_text(json.dumps({**Made().run, "cells": []}))
+            options = {**Made().run["options"], "case": "matrix"}
+            (folder / "run.json").write_text(json.dumps({**Made().run, "options": options, "cells": []}))
             (folder / "etcd.jsonl").write_text("")
+            yield folder
+
+    def test_half_a_line_of_a_process_that_was_killed_does_not_count(self):
+        with self.folder() as folder:
             (folder / "nodes" / "g-n1.jsonl").write_text('{"t":[1,2]}\n{"t":[4916916763')
             self.assertEqual(matrix.load(folder).cells, [])
+
+    def test_figures_begin_with_the_day_the_commit_and_the_etcd(self):
+        with self.folder() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            (folder / checker.ORIGIN).write_text(json.dumps({"date": "2026-01-01", "commit": "0123abcd", "etcd": "3.4.23"}))
+            checker.judge(folder)
+        self.assertIn("\ndate: 2026-01-01\ncommit: 0123abcd\netcd: 3.4.23\nseed: 1\n", said.getvalue())
+
+    def test_a_run_that_did_not_write_these_down_has_figures_all_the_same(self):
+        with self.folder() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            checker.judge(folder)
+        self.assertIn("\nseed: 1\n", said.getvalue())
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ class Run:
         self.there = Deployment(the_world, options)
         self.random = random.Random(options.seed)
         self.plan = []
-        self.record = {"options": dataclasses.asdict(options), "ttl": options.ttl, "shards": options.shards, "phases": [], "date": time.strftime("%Y-%m-%d"),
+        self.record = {"options": dataclasses.asdict(options), "ttl": options.ttl, "shards": options.shards, "phases": [],
                        "world": "namespaces" if the_world.namespaces else "loopback"}
 
     def go(self):

@@ -200,7 +200,6 @@ def invalid(past):
 
 def summary(past, found):
     without, with_stuck = (past.groups[name] for name in ("without", "with"))
-    yield "date", past.run["date"]
     yield "TTL, s", past.run["ttl"]
     yield "seed", past.run["options"]["seed"]
     yield "shards; of these misbehave in one group", f"{past.run['shards']}; {past.run['shards'] - len(without.good)}"

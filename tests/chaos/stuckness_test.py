@@ -35,7 +35,7 @@ def parts():
     with_stuck[0]["timed_out"] = {"with-n2.1": [60]}
     with_stuck[0]["stopping"] = {"with-n2.1": {"at": 39 * SECOND, "shards": [60]}}
     with_stuck[1]["with-n2.1"].append({"at": 20 * SECOND, "event": "releasing", "shard": 60})
-    return {"run": {"shards": SHARDS, "date": "2026-01-01", "ttl": TTL, "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
+    return {"run": {"shards": SHARDS, "ttl": TTL, "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
             "nodes": {**without[1], **with_stuck[1]}, "etcd": without[2] + with_stuck[2]}
 
 

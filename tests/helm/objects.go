@@ -237,6 +237,34 @@ func checkPods(where string, each pods, flags map[string]map[string]bool, paths 
 		}
 	}
 	checkGrace(where, spec)
+	checkGuard(where, spec)
+}
+
+// checkGuard: a node with --guard=shared has one guard in its pod, which watches the node's folder in the same volume.
+func checkGuard(where string, spec core.PodSpec) {
+	place := func(container core.Container) string {
+		for _, argument := range container.Args {
+			folder, found := strings.CutPrefix(argument, "--state-dir=")
+			for _, mount := range container.VolumeMounts {
+				if found && below(folder, []string{mount.MountPath}) {
+					return mount.Name + ":" + folder
+				}
+			}
+		}
+		return ""
+	}
+	node, guards := spec.Containers[0], 0
+	for _, container := range spec.InitContainers {
+		if contains(container.Command, "baton-guard") {
+			guards++
+			if place(container) == "" || place(container) != place(node) {
+				find(where, "the guard watches %q, the node has %q", place(container), place(node))
+			}
+		}
+	}
+	if shared := contains(node.Args, "--guard=shared"); shared != (guards == 1) {
+		find(where, "a node with --guard=shared: %v; guards in its pod: %d", shared, guards)
+	}
 }
 
 // checkGrace compares how long the kubelet waits with what batond may take: --drain-timeout, and 30 s without etcd.

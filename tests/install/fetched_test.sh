@@ -17,8 +17,10 @@ fail() {
   exit 1
 }
 
+# The Boost that BUILD_FOLDER has found: it may lie below that folder, where nobody else looks (tests/support/boost.sh).
+boost=$(sed -n 's/^Boost_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
 cmake -G Ninja -S "$here/fetched" -B "$work/build" -DBATON_SOURCE="$root" -DEXPECTED_VERSION="$version" \
-  -DCMAKE_BUILD_TYPE="$type" -DCMAKE_CXX_COMPILER="$compiler" >"$work/log" 2>&1 || {
+  -DBoost_DIR="$boost" -DCMAKE_BUILD_TYPE="$type" -DCMAKE_CXX_COMPILER="$compiler" >"$work/log" 2>&1 || {
   cat -- "$work/log"
   fail "configuring"
 }

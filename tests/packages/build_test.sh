@@ -9,12 +9,20 @@ set -euo pipefail
 
 root=$1 build=$2 output=$3 version=$4 compiler=$5
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source-path=SCRIPTDIR source=../support/boost.sh
+source "$here/../support/boost.sh"
+rm -rf -- "$output"  # those of an earlier run must not be taken for these
 for tool in dpkg-buildpackage dh lintian chrpath git; do
   command -v "$tool" >/dev/null || {
     echo "skipped: $tool is missing (tests/support/packages.sh, BATON_PACKAGING_PACKAGES)"
     exit 77
   }
 done
+other=$(baton_other_boost "$(baton_boost_version "$(baton_system)")")
+[[ -z $other ]] || {
+  echo "skipped: $other is installed, and excludes the Boost that the packages are built with"
+  exit 77
+}
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 
@@ -26,7 +34,6 @@ fail() {
 first=(--prebuilt "$build") second=(--prebuilt "$build")
 [[ ${BATON_PACKAGES:-} != compile ]] || first=() second=(--no-ccache)
 mkdir -p -- "$work/one" "$work/another-folder-with-a-longer-name"
-rm -rf -- "$output"
 TMPDIR=$work/one "$root/packaging/build-debs" --output "$output" "${first[@]}" >/dev/null || fail "building the packages"
 TMPDIR="$work/another-folder-with-a-longer-name" "$root/packaging/build-debs" --output "$work/second" "${second[@]}" \
   >/dev/null || fail "building the packages again"

@@ -1,4 +1,5 @@
-"""The life of the packages in a clean Debian 12 that systemd boots: installed, run, upgraded, removed, purged.
+"""The life of the packages in a clean Debian 12 that systemd boots: installed, run, upgraded, removed, purged, and installed
+again by the commands of docs/deploying.md.
 
 life_test.py PACKAGES: the folder that build_test.sh left. debootstrap makes the root, systemd-nspawn boots it; etcd and a
 second node run outside, on loopback, which the container shares. Needs root, and a mirror: the one that apt uses here.
@@ -17,6 +18,8 @@ import fleet  # noqa: E402
 from fleet import until  # noqa: E402
 
 PACKAGES = pathlib.Path(sys.argv[1])
+PAGE = fleet.ROOT / "docs/deploying.md"
+CONSUMER = fleet.ROOT / "tests/install/consumer"
 SUITE = "bookworm"
 SKIPPED = 77
 SHARDS = 24
@@ -49,9 +52,20 @@ def what_is_missing():
             return f"{tool} is missing (tests/support/packages.sh, BATON_PACKAGING_PACKAGES)"
     if os.geteuid() != 0:
         return "it needs root"
+    if not list(PACKAGES.glob("*.deb")):
+        return f"no packages are in {PACKAGES}, as the test that builds them was skipped"
     if mirror() is None:
         return f"apt has no mirror of {SUITE} here"
     return None
+
+
+def commands_of_the_page():
+    """PAGE's commands for a host: those before its settings are changed, and the others. Its block for the machine with the
+    repository is not run here, since it compiles everything: build_test.sh has the same command."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    block, = (block for block in blocks if "apt-get install ./batond_" in block)
+    before, start, after = block.partition("systemctl enable")
+    return before, start + after
 
 
 class Container:
@@ -175,6 +189,7 @@ class Life:
     # A node that has been back for a short time only, again and again, gets shards later each time. So the steps share
     # two groups.
     def __init__(self, running, container):
+        self.running = running
         self.container = container
         etcd = running.etcd()
         self.orders, self.billing = (Instance(running, etcd, container, group) for group in ("orders", "billing"))
@@ -201,15 +216,25 @@ class Life:
         assert self.orders.unit.property("ActiveState") == "inactive", "it starts without settings"
 
     def install_development_files(self):
-        """CMake's files of gRPC name programs, too, and find_package fails if one of those is missing."""
-        self.container.run("apt-get", "install", "-q", "-y", "--no-install-recommends",
+        """With them and a compiler, and nothing else that programs of Baton need: a user's project and the examples."""
+        self.container.run("apt-get", "install", "-q", "-y", "--no-install-recommends", "g++", "cmake", "ninja-build",
                            *(f"/debs/{path.name}" for path in PACKAGES.glob("libbaton-dev_*.deb")))
-        named = self.container.run("sh", "-c", r"""sed -n 's|^list(APPEND .*"${_IMPORT_PREFIX}\(/[^"]*\)" )$|/usr\1|p' """
-                                   "/usr/lib/*/cmake/grpc/gRPCTargets-*.cmake").split()
-        assert "/usr/bin/grpc_cpp_plugin" in named, named
-        missing = [path for path in named if not (self.container.root / path[1:]).exists()]
-        assert missing == [], missing
+        projects = self.container.root / "projects"
+        shutil.copytree(CONSUMER, projects / "consumer")
+        version = self.container.run("dpkg-query", "--show", "--showformat=${Version}", "libbaton-dev").partition("-")[0]
+        for component in ("grpc", "prometheus"):
+            self.build("/projects/consumer", component, f"-DCOMPONENT={component}")
+            said = self.container.run(f"/projects/{component}/consumer").strip()
+            assert said == f"baton {version}, drain", said
+        for example in ("leader", "orders"):
+            self.build(f"/usr/share/doc/libbaton-dev/examples/{example}", example)
+        shutil.rmtree(projects)
         self.container.run("apt-get", "purge", "-q", "-y", "--autoremove", "libbaton-dev")
+
+    def build(self, source, name, *options):
+        """A project of a user, in /projects/NAME."""
+        self.container.run("cmake", "-G", "Ninja", "-S", source, "-B", f"/projects/{name}", *options)
+        self.container.run("cmake", "--build", f"/projects/{name}")
 
     def start(self):
         """systemctl returns once the node is ready."""
@@ -318,6 +343,19 @@ class Life:
         # The user stays: its number must not become another's.
         assert self.container.run("id", "--name", "--user", "baton").strip() == "baton"
 
+    def follow_the_page(self):
+        """The page's own words lead from nothing to a healthy group."""
+        root = self.container.root
+        shutil.copytree(PACKAGES, root / "debs")
+        (root / "etc/apt/apt.conf.d/answers").write_text('APT::Get::Assume-Yes "true";\n')
+        settings, start = commands_of_the_page()
+        self.container.run("sh", "-euc", f"cd /debs\n{settings}")
+        path = root / "etc/baton/orders.yaml"
+        changed = re.sub(r"(?m)^etcd: .*\n", "", path.read_text())
+        etcd = self.running.etcd("etcd-of-the-page")
+        path.write_text(f"{changed}etcd: {etcd.endpoint}\nlisten: 127.0.0.1:0\nhttp: 127.0.0.1:0\n")
+        self.container.run("sh", "-euc", start)
+
 
 def main():
     missing = what_is_missing()
@@ -333,7 +371,7 @@ def main():
             life = Life(running, container)
             for step in (life.install, life.install_development_files, life.start, life.kill_a_node, life.kill_a_node_and_its_guard, life.upgrade,
                          life.restart_with_the_same_leaders, life.share_a_guard, life.restart, life.stop, life.remove,
-                         life.purge):
+                         life.purge, life.follow_the_page):
                 began = time.monotonic()
                 try:
                     step()
