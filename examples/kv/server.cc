@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
                                           {"shards", "32"},
                                           {"node", "n1"},
                                           {"listen", "127.0.0.1:7400"},
-                                          {"data", "/tmp/kv"},
+                                          {"data", "kv-data"},
                                           {"state-dir", ""},
                                           {"tls-cert", ""},
                                           {"tls-key", ""},

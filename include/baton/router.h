@@ -64,8 +64,9 @@ struct RouterOptions {
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a gRPC target that begins with unix:, unix-abstract:, dns:, ipv4: or
-  /// ipv6:. Start refuses other URIs (xds:///name, xds:7400), and a host without a port. The router
-  /// tries the addresses in random order.
+  /// ipv6:. Start refuses other URIs (xds:///name, xds:7400), and a host without a port. The host
+  /// localhost means 127.0.0.1, also in leaders' addresses. The router tries the addresses in
+  /// random order.
   std::vector<std::string> endpoints;
   /// Credentials for the connections to the endpoints and to the leaders. If `credentials` and
   /// `group_credentials` are both null, the connections have no TLS. See also SetCredentials.

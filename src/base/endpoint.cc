@@ -63,9 +63,13 @@ bool IsLoopbackHost(const std::string& host) {
 }
 
 std::string LocalhostAsAddress(std::string_view text) {
-  constexpr std::string_view kLocalhost = "localhost:";
-  if (!text.starts_with(kLocalhost)) return std::string(text);
-  return "127.0.0.1:" + std::string(text.substr(kLocalhost.size()));
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return std::string(text);
+  return HostToListenOn(text.substr(0, colon)) + std::string(text.substr(colon));
+}
+
+std::string HostToListenOn(std::string_view host) {
+  return std::string(host == "localhost" ? "127.0.0.1" : host);
 }
 
 bool IsWildcardHost(std::string_view host) {

@@ -34,6 +34,10 @@ bool IsLoopbackHost(const std::string& host);
 /// [::1]:port. Other spellings, such as LOCALHOST:port, stay as they are.
 std::string LocalhostAsAddress(std::string_view text);
 
+/// Returns the host localhost as 127.0.0.1, and other hosts as they are. Use it to listen: then the
+/// server is where LocalhostAsAddress sends its clients.
+std::string HostToListenOn(std::string_view host);
+
 /// Whether `host` is a wildcard address, without brackets: 0.0.0.0 or ::, in any form that the
 /// system takes ("0", "0x0", "::ffff:0.0.0.0"). Ignores a zone ("::%eth0"). Other hosts can't
 /// connect to a wildcard.

@@ -63,10 +63,11 @@ TEST(PortReservation, LeavesThePortToItsServerAndToNobodyAfterIt) {
   close(server);
 }
 
+// Plan: the resolver may give ::1 first for localhost. But batonctl sends its token to 127.0.0.1.
 TEST(PortReservation, ResolvesNames) {
   const auto named = PortReservation::Take({"localhost", 0});
   ASSERT_TRUE(named.ok()) << named.error().message;
-  EXPECT_EQ(named.value().address().find("localhost"), std::string::npos);
+  EXPECT_EQ(named.value().address(), "127.0.0.1:" + std::to_string(named.value().port()));
   const auto nowhere = PortReservation::Take({"no-such-host.invalid", 0});
   ASSERT_FALSE(nowhere.ok());
   EXPECT_TRUE(nowhere.error().message.starts_with("can't listen on no-such-host.invalid:0: "));

@@ -28,6 +28,14 @@ TEST(Endpoint, LocalhostIsAnIPv4Address) {
   }
 }
 
+// Plan: a server that listens at localhost must be where its clients look for it.
+TEST(Endpoint, ListensAtLocalhostWhereClientsConnect) {
+  EXPECT_EQ(HostToListenOn("localhost") + ":7400", LocalhostAsAddress("localhost:7400"));
+  for (const char* host : {"localhost.example", "::1", "0.0.0.0", "n1.example.org"}) {
+    EXPECT_EQ(HostToListenOn(host), host);
+  }
+}
+
 TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
   for (const std::string& text :
        {std::string(), std::string("localhost"), std::string("a:"), std::string("a:0"),

@@ -5,6 +5,7 @@
 
 #include "baton/router.h"
 #include "routing/client/channel_cache.h"
+#include "routing/leader_address.h"
 #include "routing/scripted_routes.h"
 #include "runtime/silent_relay.h"
 
@@ -43,6 +44,25 @@ TEST(LeaderChannels, AreLeftIfNobodyAnswers) {
   EXPECT_EQ(call(milliseconds(100)), grpc::StatusCode::DEADLINE_EXCEEDED);
   relay.RelayAnother();
   EXPECT_TRUE(Until([&] { return call(milliseconds(200)) == grpc::StatusCode::OK; }));
+}
+
+// Plan: localhost in each form that an endpoint or a leader's address can have, and then what must
+// stay as it is. Any user of the host may listen at [::1]:7400 while the server is at 127.0.0.1.
+TEST(LeaderChannels, ToLocalhostGoToAnIPv4Address) {
+  for (const std::string target :
+       {"localhost:7400", "dns:localhost:7400", "dns:///localhost:7400"}) {
+    const NamedTarget to = NamedTargetOf(target);
+    EXPECT_EQ(to.target, "dns:///127.0.0.1:7400") << target;
+    EXPECT_EQ(to.authority, "localhost:7400") << target;
+  }
+  for (const std::string target :
+       {"dns:///localhost.example:7400", "dns:///[::1]:7400", "dns:///[fe80::1%251]:7400",
+        "dns://10.0.0.9/localhost:7400", "10.0.0.7:7400", "unix:/run/localhost:7400",
+        "ipv6:[::1]:7400"}) {
+    const NamedTarget to = NamedTargetOf(target);
+    EXPECT_EQ(to.target, target);
+    EXPECT_EQ(to.authority, "") << target;
+  }
 }
 
 // Plan: a leader answers some calls late, and others in time: its connection stays.

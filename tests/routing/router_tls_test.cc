@@ -93,6 +93,32 @@ TEST(Router, UsesNewCredentialsForNewCallsAndItsStream) {
   EXPECT_EQ(counters.snapshots, 1u);
 }
 
+// Plan: the router connects to 127.0.0.1 for localhost. The server's certificate has only this
+// name, and the router must compare it: a server with another name gets no call.
+TEST(Router, ExpectsTheNameLocalhostOfAServerThere) {
+  const Issuer issuer("authority");
+  for (const char* const name : {"localhost", "other"}) {
+    ScriptedRoutes server(0,
+                          ServerCredentialsOf(issuer.Issue("server", std::string("DNS:") + name)));
+    server.Handle([](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse* response) {
+      response->set_group("called");
+      return grpc::Status::OK;
+    });
+    const std::string address = "localhost:" + std::to_string(server.port());
+    server.Greet(First({}, 10, {{0, "a", 10, 10, v1::Route::STATE_LED, address}}));
+    const auto router = Router::Start({.group = "orders",
+                                       .endpoints = {address},
+                                       .credentials = CredentialsOf(issuer.Issue("caller"))});
+    ASSERT_TRUE(router.ok());
+    if (name == std::string("localhost")) {
+      EXPECT_EQ(Ask(**router), "called");
+    } else {
+      EXPECT_TRUE(Until([&] { return !(*router)->Age().problem.empty(); }));
+      EXPECT_FALSE((*router)->WaitReady(std::chrono::milliseconds(0)).ok());
+    }
+  }
+}
+
 // Plan: the server's authority changes. The router can't follow or call any more, and says why.
 // With the new authority it goes on.
 TEST(Router, GoesOnWithNewCredentialsAfterTheEarlierOnesFailed) {

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "base/endpoint.h"
+
 namespace baton::app {
 namespace {
 
@@ -53,15 +55,16 @@ Result<PortReservation> PortReservation::Take(const http::Address& address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* list = nullptr;
   const std::string port = std::to_string(address.port);
-  const int failed = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &list);
+  const std::string host = HostToListenOn(address.host);
+  const int failed = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
   if (failed != 0) return CannotListen(address, gai_strerror(failed));
   const Found found(list, freeaddrinfo);
   const int bound = Bind(*found);
   if (bound < 0) return CannotListen(address, std::strerror(errno));
-  std::array<char, NI_MAXHOST> host{};
-  getnameinfo(found->ai_addr, found->ai_addrlen, host.data(), host.size(), nullptr, 0,
+  std::array<char, NI_MAXHOST> numeric{};
+  getnameinfo(found->ai_addr, found->ai_addrlen, numeric.data(), numeric.size(), nullptr, 0,
               NI_NUMERICHOST);
-  return PortReservation(bound, {host.data(), PortOf(bound)});
+  return PortReservation(bound, {numeric.data(), PortOf(bound)});
 }
 
 PortReservation::PortReservation(int socket, http::Address address)

@@ -22,9 +22,9 @@ namespace baton::app {
 
 class PortReservation {
  public:
-  /// Resolves the host and binds the first address that the resolver returns. Port 0 picks a free
-  /// port. May wait for the resolver, without a limit. kUnavailable: the host can't be resolved, or
-  /// the port can't be bound. The message says why.
+  /// Resolves the host and binds the first address that the resolver returns. The host localhost is
+  /// 127.0.0.1. Port 0 picks a free port. May wait for the resolver, without a limit. kUnavailable:
+  /// the host can't be resolved, or the port can't be bound. The message says why.
   static Result<PortReservation> Take(const http::Address& address);
   /// Closes the socket if Release was not called.
   ~PortReservation();

@@ -23,6 +23,12 @@ bool Asks(const MemberStatus& member, const NodeStatus& status) {
          IsPeerEndpoint(member.fact.address);
 }
 
+/// The gRPC target of a member that Asks allows.
+std::string TargetOf(const MemberStatus& member, const ClientTls& tls) {
+  const std::string& address = member.fact.address;
+  return DnsTarget(tls.on() ? address : LocalhostAsAddress(address));
+}
+
 /// Another process may have got the address meanwhile.
 bool Is(const NodeStatus& answer, const MemberStatus& member, const NodeStatus& status) {
   return answer.node == member.fact.node && answer.group == status.group;
@@ -67,7 +73,7 @@ OthersAnswers AskOthers(const NodeStatus& status, const ClientTls& tls, TimePoin
     threads.reserve(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
       threads.emplace_back([&, i] {
-        AdminClient client(DnsTarget(asked[i]->fact.address), tls, AdminClient::Answers::kShort);
+        AdminClient client(TargetOf(*asked[i], tls), tls, AdminClient::Answers::kShort);
         auto answer = client.GetOwnWords(deadline);
         if (answer && Is(answer.value(), *asked[i], status)) heard[i] = std::move(answer).value();
       });
@@ -107,7 +113,7 @@ std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus&
   deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   for (const MemberStatus& member : group.members) {
     if (member.fact.node != shard.leader || !Asks(member, group)) continue;
-    AdminClient client(DnsTarget(member.fact.address), tls, AdminClient::Answers::kShort);
+    AdminClient client(TargetOf(member, tls), tls, AdminClient::Answers::kShort);
     auto answer = client.DescribeShard(shard.shard, deadline);
     if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
     ShardStatus& told = answer.value().shards.front();

@@ -25,6 +25,15 @@ grpc::ChannelArguments ChannelArguments() {
   return arguments;
 }
 
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    grpc::ChannelArguments arguments) {
+  const NamedTarget to = NamedTargetOf(target);
+  // gRPC compares this name with the server's certificate, and sends it with each call.
+  if (!to.authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, to.authority);
+  return grpc::CreateCustomChannel(to.target, credentials, arguments);
+}
+
 gpr_timespec MonotonicDeadline(Duration left) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                       gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
@@ -32,7 +41,7 @@ gpr_timespec MonotonicDeadline(Duration left) {
 
 // No LimitChannel: the messages are the application's, which may compress them.
 std::shared_ptr<grpc::Channel> ChannelCache::Make(const std::string& address) const {
-  return grpc::CreateCustomChannel(TargetOf(address), credentials_, ChannelArguments());
+  return OpenChannel(TargetOf(address), credentials_, ChannelArguments());
 }
 
 std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimePoint now) {

@@ -40,6 +40,11 @@ inline constexpr Duration kLongestYoung = std::chrono::seconds(64);
 
 /// The gRPC arguments of all channels of a router.
 grpc::ChannelArguments ChannelArguments();
+/// Returns a channel to NamedTargetOf(target), which is not connected yet. REQUIRES (not checked):
+/// `credentials` is not null.
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    grpc::ChannelArguments arguments);
 /// Returns the time `left` from now, by gRPC's monotonic clock.
 gpr_timespec MonotonicDeadline(Duration left);
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include "base/check.h"
@@ -169,8 +168,8 @@ void RouteFollower::Open(TimePoint now) {
   LimitChannel(arguments);
   stream_ = std::make_unique<Stream>();
   stream_->endpoint = order_[turn_ % order_.size()];
-  stream_->stub = v1::RoutingService::NewStub(grpc::CreateCustomChannel(
-      options_.endpoints[stream_->endpoint], options_.credentials, arguments));
+  stream_->stub = v1::RoutingService::NewStub(
+      OpenChannel(options_.endpoints[stream_->endpoint], options_.credentials, arguments));
   stream_->opened = stream_->heard = now;
   stream_->reader =
       stream_->stub->PrepareAsyncWatchRoutes(&stream_->context, store_.BeginStream(), &queue_);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/escape.h"
 #include "etcd/write_executor.h"
 
 namespace baton::runtime {
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kCall{2000};
 constexpr int kMaxUnknown = 3;
+constexpr std::size_t kLongestKeyShown = 256;  // bytes
 constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::seconds(2);
 
@@ -74,7 +77,9 @@ class SessionEnding : public std::enable_shared_from_this<SessionEnding> {
       return NotOurs("etcd: " + reply.status.message);
     }
     for (const std::string& key : reply.response.keys()) {
-      if (key != keyspace_.MemberKey(dead_.node)) return NotOurs("the lease holds the key " + key);
+      if (key != keyspace_.MemberKey(dead_.node)) {
+        return NotOurs("the lease holds the key " + OneLineWithin(key, kLongestKeyShown));
+      }
     }
     if (found_ != SessionFound::kRevoked || denied_) return Revoke();
     // etcd was away, and answers again. The transaction also says why the session ends.
