@@ -10,7 +10,9 @@ for tool in protoc grpc_python_plugin; do
 done
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../../proto"
+protos=$(dirname "$0")/../../proto
+[ -d "$protos" ] || protos=/usr/share/baton/proto # of Debian's package libbaton-dev
+cd "$protos"
 protoc -I . --python_out="$out" --grpc_out="$out" \
   --plugin=protoc-gen-grpc="$(command -v grpc_python_plugin)" \
   baton/v1/sidecar.proto baton/v1/routing.proto

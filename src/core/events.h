@@ -348,8 +348,8 @@ struct SeeTransition {
   Boxed<Transition> transition;
 };
 /// A phase of a handoff is over:
-///  - "prepare", reported by the target: from the start of the preparation until `prepared` is
-///    sent.
+///  - "prepare", reported by the target: from the start of the preparation until `prepared` is sent
+///    for the first time.
 ///  - "release", reported by the leader: how long `releasing` ran, perhaps for a resignation.
 ///  - "transfer", reported by the leader: from the sending of the transfer until the leader sees
 ///    that it has lost the shard.

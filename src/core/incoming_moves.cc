@@ -1,5 +1,7 @@
 #include "core/incoming_moves.h"
 
+#include <utility>
+
 namespace baton::core {
 
 bool IncomingMoves::Wanted(const Context& context, const MoveFact& move) const {
@@ -130,7 +132,10 @@ bool IncomingMoves::WriteBatch(Context& context) {
     move.phase = ready ? MovePhase::kPrepared : MovePhase::kVoid;
     if (ready) {
       move.prepared_session = context.session.id();
-      context.Do(ReportHandoffPhase{"prepare", context.now - preparing.since});
+      // A refused "prepared" is written again, and the phase ends once.
+      if (!std::exchange(preparing.reported, true)) {
+        context.Do(ReportHandoffPhase{"prepare", context.now - preparing.since});
+      }
     }
     move.void_reason = preparing.failure;
     sent.push_back(&preparing);

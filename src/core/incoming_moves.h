@@ -95,6 +95,7 @@ class IncomingMoves {
     Stage stage = Stage::kCallback;
     OperationId write = 0;    ///< the operation that writes the result; meaningful only in kWriting
     bool by_standby = false;  ///< counts as prepared because this node is a ready standby
+    bool reported = false;    ///< its phase "prepare" was reported (ReportHandoffPhase)
     TimePoint since{};
     TimePoint deadline{};
     std::string failure;

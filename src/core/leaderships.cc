@@ -114,9 +114,10 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   if (found == held_.end()) return;
   Report(context, found->second);
   context.Do(SetLeadership{shard, Term{}, false});
+  const bool transferred = found->second.Transfer() != 0 && context.session.member();
+  if (transferred) ++counters_.moves_done;
   const auto* giving = std::get_if<Giving>(&found->second.phase);
-  if (giving != nullptr && context.session.member()) {
-    ++counters_.moves_done;
+  if (transferred && giving != nullptr) {
     context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
   }
   End(context, shard, found->second, reason);

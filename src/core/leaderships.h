@@ -59,9 +59,9 @@ class Leaderships {
     std::uint64_t callbacks_timed_out = 0;  ///< `acquired` and `releasing`
     /// `acquired`, `releasing` and `lost` that threw while this object waited for them (see On).
     std::uint64_t callbacks_failed = 0;
-    /// How many shards this node lost while their transfers were in flight (phase Giving). Also
-    /// counts a shard that another write took away then, for example an operator's deletion of its
-    /// record. Does not count a shard whose transfer was given up already (phase Abandoning).
+    /// How many shards this node lost while their transfers were unsettled
+    /// (HeldShard::Transfer). Also counts a shard that another write took away then, for example an
+    /// operator's deletion of its record.
     std::uint64_t moves_done = 0;
     std::uint64_t moves_refused = 0;  ///< refused transfers of shards that are still held then
     /// Handoffs whose `releasing` timed out. Does not count a `releasing` for a resignation.

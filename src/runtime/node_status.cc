@@ -42,7 +42,10 @@ void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard), now);
   const bool led = view.InForce(status->shard);
   const TimePoint until = led ? TimePoint::min() : view.deaths().WaitsUntil(status->shard);
-  if (now < until) status->claims_wait = until - now;
+  if (now >= until) return;
+  const bool begun = until != TimePoint::max();
+  status->claims_wait =
+      begun ? until - now : core::DeathBackoff::WaitAfter(status->shard, status->deaths);
 }
 
 /// Whether the shard's owner is live, and can't take it back with the state directory that it has.

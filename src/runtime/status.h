@@ -105,7 +105,8 @@ struct ShardStatus {
   /// How many deaths of leaders in a row count against the shard (core::DeathBackoff). 0 once the
   /// shard was led for core::kShortLeadership without another death.
   std::uint32_t deaths = 0;
-  /// For how long these deaths keep everybody from claiming the shard. Huge: not known yet.
+  /// For how long these deaths keep everybody from claiming the shard. If it is not known yet
+  /// whether the last leader's session has ended: for how long after that end.
   std::chrono::nanoseconds claims_wait{0};
   /// If nobody leads the shard: the node for which the failover settings keep it. Other nodes may
   /// not claim the shard before `others_from`. Empty: the settings keep the shard for no node.

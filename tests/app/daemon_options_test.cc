@@ -406,6 +406,7 @@ TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
   EXPECT_THAT(Refusal(Minimal({"extra"})), HasSubstr("extra"));
   EXPECT_THAT(Refusal(Minimal({"--ttl"})), HasSubstr("--ttl"));
   EXPECT_EQ(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), "batond: --ttl was given more than once\n");
+  EXPECT_EQ(Refusal({"--relay", "--relay"}), "batond: --relay was given more than once\n");
 }
 
 // Plan: a misspelt flag, one with underscores, a word that is near no flag, and one without dashes.
@@ -537,6 +538,8 @@ TEST(DaemonOptions, HelpAndVersionAreNoErrors) {
   const auto version = std::get<EarlyExit>(Parse({"--version"}));
   EXPECT_EQ(version.code, 0);
   EXPECT_THAT(version.text, testing::MatchesRegex("batond [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_EQ(std::get<EarlyExit>(Parse({"run", "--version"})).text, version.text);
+  EXPECT_EQ(std::get<EarlyExit>(Parse({"run", "--help"})).text, help.text);
 }
 
 TEST(Duration, ReadsWholeNumbersWithAUnit) {

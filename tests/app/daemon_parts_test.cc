@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,7 @@
 #include "app/daemon/command.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ready_file.h"
+#include "base/no_more_threads.h"
 
 namespace baton::app {
 namespace {
@@ -105,6 +107,42 @@ TEST(ConnectionListener, TheKernelKeepsLittleForACallerWhoReadsNothing) {
   EXPECT_LE(kept, 300 << 10);
   close(server);
   close(caller);
+}
+
+// Plan: there is no thread for the listener. The error says so, and neither the socket nor what
+// would wake the thread stays open.
+TEST(ConnectionListener, LeavesNothingOpenIfItCantStart) {
+  auto reserved = PortReservation::Take({"127.0.0.1", 0});
+  ASSERT_TRUE(reserved.ok()) << reserved.error().message;
+  const int bound = reserved->Release();
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = descriptors();
+  const NoMoreThreads none;
+  const auto listener =
+      ConnectionListener::Start(bound, "here", {.most_descriptors = 1000},
+                                [](int, int) { return ConnectionListener::Served::kNoPlace; });
+  ASSERT_FALSE(listener.ok());
+  EXPECT_TRUE(
+      listener.error().message.starts_with("can't serve gRPC on here: the host lacks threads: "))
+      << listener.error().message;
+  EXPECT_EQ(descriptors(), before - 1);
+}
+
+// Plan: there is no thread that would watch the program. The error says so, and the program is
+// killed.
+TEST(Command, LeavesNoProgramIfNothingCanWatchIt) {
+  const NoMoreThreads none;
+  bool ended = false;
+  const auto started = Command::Start({"sleep", "1000"}, "none",
+                                      [&ended](const ExitStatus& /*how*/) { ended = true; });
+  ASSERT_FALSE(started.ok());
+  EXPECT_TRUE(started.error().message.starts_with("the host lacks threads: "))
+      << started.error().message;
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "this process has a child";
+  EXPECT_EQ(errno, ECHILD);
 }
 
 class ReadyFileTest : public testing::Test {

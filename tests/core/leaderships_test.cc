@@ -77,6 +77,22 @@ TEST_F(LeadershipsTest, AMoveOfUnknownOutcomeIsNotCountedAsDone) {
   EXPECT_EQ(cluster_.core("n1").leaderships().counters().moves_done, 0u);
 }
 
+// Plan: the transfer is late, so n1 gives it up. Then it is applied before the abandon. n1 sees
+// that n2 leads: the move was done.
+TEST_F(LeadershipsTest, AMoveThatIsDoneUnderAnAbandonIsCounted) {
+  ASSERT_NO_FATAL_FAILURE(LoseATransfer());
+  ASSERT_TRUE(
+      cluster_.RunUntil([&] { return !cluster_.Sent<AbandonBatch>("n1").empty(); }, seconds(3)));
+  const core::Leaderships& leaderships = cluster_.core("n1").leaderships();
+  ASSERT_TRUE(
+      std::holds_alternative<core::HeldShard::Abandoning>(leaderships.held().at(kShard).phase));
+  cluster_.LetWrites("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !leaderships.held().contains(kShard); }, seconds(1)));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(1)));
+  EXPECT_EQ(leaderships.counters().moves_done, 1u);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 // Plan: the transfer was applied; its answer and the watch are lost. The resent copy is refused,
 // because the record is n2's by now: n1 must not take that for "still mine".
 TEST_F(LeadershipsTest, RefusedIsNotStillMine) {

@@ -2,6 +2,8 @@
 // again although its shard's keys did not change, or must not be handled twice.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "core/balancer.h"
 #include "core/cluster.h"
 
@@ -367,6 +369,20 @@ TEST_F(MovesTest, OneThatIsPlannedAnewIsPreparedAnew) {
   Tell();
   EXPECT_TRUE(cluster_.RunUntil([&] { return InPhase(shard_, MovePhase::kPrepared); }, seconds(1)));
   EXPECT_EQ(Asked("n2", CallbackKind::kPrepare, shard_), 2u);
+}
+
+// Plan: etcd denies n2's first two "prepared" and takes the third one. The phase has ended once.
+TEST_F(MovesTest, APreparedThatIsWrittenAgainReportsItsPhaseOnce) {
+  DenyMovesOf("n2");
+  AskFor("n1", shard_, "n2");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return WrittenByN2().size() == 2; }, seconds(1)));
+  cluster_.DenyWrites("n2", {});
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(1)));
+  std::size_t ended = 0;
+  for (const auto& [at, report] : cluster_.Asked<core::ReportHandoffPhase>("n2")) {
+    ended += report.phase == std::string_view("prepare") ? 1 : 0;
+  }
+  EXPECT_EQ(ended, 1u);
 }
 
 // ---- the balancer -------------------------------------------------------------------------------

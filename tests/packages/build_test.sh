@@ -52,6 +52,9 @@ for name in libbaton0.1 libbaton-dev; do dpkg-deb -x "$output/${name}_"*.deb "$w
 for header in "$root"/include/baton/*.h; do
   [[ -f $work/root/usr/include/baton/${header##*/} ]] || fail "${header##*/} is not packaged"
 done
+for example in leader/main.cc orders/service.cc python/generate.sh python/member.py; do
+  [[ -f $work/root/usr/share/doc/libbaton-dev/examples/$example ]] || fail "examples/$example is not packaged"
+done
 libraries=$(dirname -- "$(find "$work/root/usr/lib" -name libbaton.so)")
 cmake -G Ninja -S "$here/../install/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/root/usr" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=grpc >"$work/log" 2>&1 || {

@@ -148,6 +148,15 @@ class UnitTest(unittest.TestCase):
                 program = pathlib.Path(command.split()[0]).name
                 self.assertLessEqual(set(re.findall(r"--[a-z-]+", command)), flags_of(program))
 
+    def test_the_drop_in_of_the_docs_runs_the_units_own_command_with_a_program(self):
+        page = (ROOT / "docs/deploying.md").read_text()
+        drop_in, = re.findall(r"(?ms)^```ini\n(.*?)^```$", page)
+        own, = commands_of((PACKAGING / "systemd/batond@.service").read_text())
+        emptied, command = commands_of(drop_in)
+        self.assertEqual(emptied, "")
+        program, _, flags = own.partition(" ")
+        self.assertTrue(command.startswith(f"{program} run {flags} -- /"), command)
+
     def test_systemd_finds_little_exposed_and_nothing_unknown(self):
         if shutil.which("systemd-analyze") is None:
             self.skipTest("no systemd-analyze")

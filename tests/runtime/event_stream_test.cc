@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <pthread.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/no_more_threads.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/history_proto.h"
@@ -322,28 +321,6 @@ TEST(EventStreams, ACallerWithAllOfItsShareLeavesRoomForOthersAndOperators) {
   server->Shutdown(std::chrono::system_clock::now());
   server->Wait();
 }
-
-/// New threads ask for a stack that fits into no address space, so they can't start.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t none;
-    pthread_getattr_default_np(&none);
-    pthread_attr_setstacksize(&none, std::size_t{1} << 47);
-    pthread_setattr_default_np(&none);
-    pthread_attr_destroy(&none);
-  }
-  ~NoMoreThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-  NoMoreThreads(const NoMoreThreads&) = delete;
-  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
-
- private:
-  pthread_attr_t before_;
-};
 
 /// Serves only events.
 struct EventServer final

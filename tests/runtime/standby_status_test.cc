@@ -338,6 +338,24 @@ TEST_F(StatusBoardTest, ReadersComputeTargetsWhileItGoesOn) {
   EXPECT_EQ(right, 120);
 }
 
+// Plan: a write's answer shows a record of a session that the watch has not shown. It may live, so
+// the end of the shard's wait is not known. The status shows how long the wait will be.
+TEST_F(StatusBoardTest, ShowsTheWholeWaitWhileItsBeginningIsNotKnown) {
+  Begin({});
+  ShardRecordFact record = LedBy("n9", 9, 3);
+  record.record.revision = Revision{++revision_};
+  record.record.tally.deaths = 1;
+  Tell(record);
+  const Duration wait = core::DeathBackoff::WaitAfter(ShardId{3}, 2);
+  for (int minute = 0; minute < 2; ++minute) {
+    Look();
+    EXPECT_EQ(status_.shards[3].deaths, 2u);
+    EXPECT_EQ(status_.shards[3].claims_wait, wait);
+    EXPECT_EQ(status_.waiting, 1u);
+    now_ += std::chrono::minutes(1);
+  }
+}
+
 // Plan: the group has a lock delay, and the leader of all shards leaves. The shards wait by the
 // settings until the delay is over, though none is rendered again.
 TEST_F(StatusBoardTest, CountsShardsThatWaitByTheSettings) {

@@ -193,11 +193,17 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
     return UsageError({line});
   }
   Settings settings;
-  for (const auto& [name, option] : options) {
-    if (option->count() == 0) continue;
-    const std::vector<std::string>& given = option->results();
-    const std::string text = given.size() > 1 ? fmt::to_string(fmt::join(given, ",")) : texts[name];
-    settings[name] = {text, "--" + name};
+  for (const Flag& flag : kFlags) {
+    const CLI::Option& option = *options.at(flag.name);
+    if (option.count() == 0) continue;
+    const std::string origin = std::string("--") + flag.name;
+    const std::vector<std::string>& given = option.results();
+    // CLI11 refuses this of the other flags.
+    if (given.size() > 1 && flag.value == nullptr) {
+      return UsageError({origin + " was given more than once"});
+    }
+    settings[flag.name] = {
+        given.size() > 1 ? fmt::to_string(fmt::join(given, ",")) : texts[flag.name], origin};
   }
   return settings;
 }

@@ -18,8 +18,7 @@ struct Flag {
   const char* name;  ///< without dashes
   /// The value's name in the help. Null: the flag is a switch, which needs no value. If the name
   /// ends with ",...", the value is a list: the flag can be given several times, and its values are
-  /// joined by commas. Any other flag that is given twice is an error: of SettingReader for a
-  /// switch, otherwise of ReadSettings.
+  /// joined by commas. Any other flag that is given twice is an error of ReadSettings.
   const char* value;
   const char* fallback;  ///< the default, as a user writes it; null: no default
   const char* help;

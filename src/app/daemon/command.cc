@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "app/common/process_guard.h"
@@ -39,14 +40,18 @@ Result<std::unique_ptr<Command>> Command::Start(const std::vector<std::string>& 
   if (!process) return process.error();
   RestoreLimits(process.value()->pid());
   std::unique_ptr<Command> command(new Command(std::move(process).value()));
-  command->thread_ =
-      std::thread([raw = command.get(), on_end = std::move(on_end)] { raw->Watch(on_end); });
+  try {
+    command->thread_ =
+        std::thread([raw = command.get(), on_end = std::move(on_end)] { raw->Watch(on_end); });
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
+  }
   return command;
 }
 
 Command::~Command() {
   Kill();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();  // it is not if Start failed
 }
 
 // The program ends first; then the processes that it started are killed.

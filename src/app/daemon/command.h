@@ -32,8 +32,9 @@ class Command {
   /// GuardProcess removed, plus BATON_ATTACH=`sidecar`. A moment after the start, the program gets
   /// the limits on core dumps and open files that this process had at first (RestoreLimits).
   /// `on_end` is called once, on a thread of its own, for every kind of end. Errors: those of
-  /// Subprocess::Start; after an error, `on_end` is not called. REQUIRES: `arguments` begin with
-  /// the program, and `on_end` is set.
+  /// Subprocess::Start; kUnavailable: the host lacks threads, and the program was killed. After an
+  /// error, `on_end` is not called. REQUIRES: `arguments` begin with the program, and `on_end` is
+  /// set.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
   /// Calls Kill. Then waits without a bound until the program has ended and `on_end` has returned.

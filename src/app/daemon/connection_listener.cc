@@ -54,40 +54,45 @@ class Complaint {
 Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
                                                                       const std::string& address,
                                                                       Bounds bounds, Serve serve) {
-  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  OwnedDescriptor owned(socket);
+  OwnedDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   // Its connections have the same; set later, it would not bound what they offer to take.
   setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   const bool listens =
-      wake >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
-  if (listens) {
-    return std::unique_ptr<ConnectionListener>(
-        new ConnectionListener(socket, wake, bounds, std::move(serve)));
+      wake.get() >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
+  if (!listens) {
+    const char* const advice =
+        errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("can't serve gRPC on {}: {}{}", address,
+                             std::generic_category().message(errno), advice)};
   }
-  const char* const advice =
-      errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
-  const Error failed{ErrorCode::kUnavailable,
-                     fmt::format("can't serve gRPC on {}: {}{}", address,
-                                 std::generic_category().message(errno), advice)};
-  close(socket);
-  if (wake >= 0) close(wake);
-  return failed;
+  try {
+    return std::unique_ptr<ConnectionListener>(
+        new ConnectionListener(std::move(owned), std::move(wake), bounds, std::move(serve)));
+  } catch (const std::system_error& error) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("can't serve gRPC on {}: the host lacks threads: {}", address, error.what())};
+  }
 }
 
-ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
-    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
-        Run();
-      }) {}
+ConnectionListener::ConnectionListener(OwnedDescriptor socket, OwnedDescriptor wake, Bounds bounds,
+                                       Serve serve)
+    : socket_(std::move(socket)),
+      wake_(std::move(wake)),
+      bounds_(bounds),
+      serve_(std::move(serve)),
+      thread_([this] { Run(); }) {}
 
 ConnectionListener::~ConnectionListener() {
-  eventfd_write(wake_, 1);
+  eventfd_write(wake_.get(), 1);
   thread_.join();
-  close(socket_);
-  close(wake_);
 }
 
 bool ConnectionListener::Wait(bool connections, int milliseconds) const {
-  pollfd wanted[] = {{.fd = wake_, .events = POLLIN, .revents = 0},
-                     {.fd = connections ? socket_ : -1, .events = POLLIN, .revents = 0}};
+  pollfd wanted[] = {{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+                     {.fd = connections ? socket_.get() : -1, .events = POLLIN, .revents = 0}};
   poll(wanted, 2, milliseconds);
   return wanted[0].revents == 0;
 }
@@ -95,7 +100,7 @@ bool ConnectionListener::Wait(bool connections, int milliseconds) const {
 void ConnectionListener::Run() {
   Complaint complaint;
   while (Wait(true, -1)) {
-    const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int connection = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
       ++refused_->full;

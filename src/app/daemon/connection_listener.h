@@ -21,6 +21,7 @@
 #include <string>
 #include <thread>
 
+#include "base/owned_descriptor.h"
 #include "baton/result.h"
 
 namespace baton::app {
@@ -55,7 +56,8 @@ class ConnectionListener {
 
   /// Listens on `socket`, and owns it from now on, even after an error. `address` names the socket
   /// in errors. kUnavailable: the listener can't listen, for example because another process took
-  /// the port; the message says why. REQUIRES (not checked): `socket` is bound; `serve` is set.
+  /// the port, or the host lacks threads; the message says why. REQUIRES (not checked): `socket` is
+  /// bound; `serve` is set.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
                                                            Bounds bounds, Serve serve);
   /// Closes the listening socket, and waits for a `Serve` that runs. No `Serve` is called later.
@@ -74,14 +76,14 @@ class ConnectionListener {
   std::shared_ptr<const Refused> refused() const { return refused_; }
 
  private:
-  ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
+  ConnectionListener(OwnedDescriptor socket, OwnedDescriptor wake, Bounds bounds, Serve serve);
   void Run();
   /// Waits for a connection (if `connections`) or the listener's end, but at most this long; -1:
   /// without a bound. Returns false if the listener ends.
   bool Wait(bool connections, int milliseconds) const;
 
-  const int socket_;
-  const int wake_;  ///< readable after the destructor has begun
+  const OwnedDescriptor socket_;
+  const OwnedDescriptor wake_;  ///< readable after the destructor has begun
   const Bounds bounds_;
   const Serve serve_;
   const std::shared_ptr<Refused> refused_ = std::make_shared<Refused>();

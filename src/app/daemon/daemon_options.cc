@@ -328,8 +328,8 @@ Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   std::vector<std::string> command(dashes == arguments.end() ? dashes : dashes + 1,
                                    arguments.end());
-  const bool help = std::find(arguments.begin(), dashes, "--help") != dashes;
-  if (command.empty() && !help) {
+  const auto has = [&](auto flag) { return std::find(arguments.begin(), dashes, flag) != dashes; };
+  if (command.empty() && !has("--help") && !has("--version")) {
     return Error{ErrorCode::kInvalidArgument,
                  "run: no program; expected batond run [flags] -- PROGRAM [its arguments]"};
   }

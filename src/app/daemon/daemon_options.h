@@ -99,9 +99,10 @@ std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, and reads the files that they name. Waits for the file system,
 /// and with --access for the host's user database. `arguments` come without the program's name. If
-/// they begin with `run`, they end with `-- PROGRAM ...`. Returns EarlyExit for --help, for
-/// --version, and if a setting is wrong. If settings are wrong, the text has one line for each
-/// error. But an error of ReadSettings, or a missing PROGRAM, is reported alone.
+/// they begin with `run`, they end with `-- PROGRAM ...`, unless they have --help or --version.
+/// Returns EarlyExit for --help, for --version, and if a setting is wrong. If settings are wrong,
+/// the text has one line for each error. But an error of ReadSettings, or a missing PROGRAM, is
+/// reported alone.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 

@@ -164,7 +164,8 @@ void DemoObserver::JudgeDoubts() {
 }
 
 void DemoObserver::Violate(const std::string& line) {
-  if (violations_.size() < kMaxViolations) violations_.push_back(line);
+  ++violations_.count;
+  if (violations_.lines.size() < kMaxViolations) violations_.lines.push_back(line);
 }
 
 std::vector<SeenShard> DemoObserver::Shards() const {
@@ -208,7 +209,7 @@ std::uint64_t DemoObserver::Samples() const {
   return samples_;
 }
 
-std::vector<std::string> DemoObserver::Violations() const {
+SeenViolations DemoObserver::Violations() const {
   const std::lock_guard lock(mutex_);
   return violations_;
 }

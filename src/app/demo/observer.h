@@ -52,6 +52,11 @@ struct SeenShard {
   friend bool operator==(const SeenShard&, const SeenShard&) = default;
 };
 
+struct SeenViolations {
+  std::uint64_t count = 0;
+  std::vector<std::string> lines;  ///< one for each of the first DemoObserver::kMaxViolations
+};
+
 class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
@@ -78,8 +83,8 @@ class DemoObserver {
   /// How many shards nobody leads.
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// Returns a line for each time that a rule was broken, but only the first kMaxViolations lines.
-  std::vector<std::string> Violations() const;
+  /// Returns how often the rules were broken so far.
+  SeenViolations Violations() const;
   /// Returns how late a change may be seen now. This is the longest time from one sweep of a
   /// running node to its next sweep, plus the pause between two samples.
   Duration Resolution() const;
@@ -128,7 +133,7 @@ class DemoObserver {
   std::vector<Shard> shards_;
   std::vector<SeenChange> changes_;
   std::vector<Doubt> doubts_;
-  std::vector<std::string> violations_;
+  SeenViolations violations_;
   std::uint64_t samples_ = 0;
 
   const Repeater thread_;

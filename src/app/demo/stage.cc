@@ -85,15 +85,17 @@ void DemoStage::ClaimInTime(const std::string& claim, Duration took) {
 }
 
 void DemoStage::ClaimSafe() {
-  const auto violations = observer().Violations();
+  const SeenViolations seen = observer().Violations();
   const std::uint64_t samples = observer().Samples();
-  Claim({.holds = violations.size() == violations_,
+  const std::uint64_t more = seen.count - violations_;
+  Claim({.holds = more == 0,
          .claim = "never two leaders of a shard, terms only grew",
-         .measured =
-             fmt::format("{} violations in {} samples", Grouped(violations.size() - violations_),
-                         Grouped(samples - samples_))});
-  for (std::size_t i = violations_; i < violations.size(); ++i) report_.Note(violations[i]);
-  violations_ = violations.size();
+         .measured = fmt::format("{} violations in {} samples", Grouped(more),
+                                 Grouped(samples - samples_))});
+  std::uint64_t named = violations_;
+  for (; named < seen.lines.size(); ++named) report_.Note(seen.lines[named]);
+  if (named < seen.count) report_.Note(fmt::format("and {} more", Grouped(seen.count - named)));
+  violations_ = seen.count;
   samples_ = samples;
   ClaimRecorded();
 }

@@ -72,7 +72,8 @@ class DemoStage {
   /// States that `took` is at most Bound().
   void ClaimInTime(const std::string& claim, Duration took);
 
-  /// States that the observer saw no new violation of its rules. Then calls ClaimRecorded.
+  /// States that the observer saw no new violation of its rules. Prints those that have a line, and
+  /// how many more there are. Then calls ClaimRecorded.
   void ClaimSafe();
   /// States that etcd's records name the leaders and terms that the observer sees.
   void ClaimRecorded();
@@ -176,8 +177,9 @@ class DemoStage {
  private:
   TimePoint AwaitMember(NodeIndex node, std::optional<TimePoint> DemoMembers::Times::*time);
 
-  std::size_t violations_ = 0;  // how many were printed
-  std::uint64_t samples_ = 0;   // the observer's at the last ClaimSafe
+  // The observer's at the last ClaimSafe.
+  std::uint64_t violations_ = 0;
+  std::uint64_t samples_ = 0;
 };
 
 }  // namespace baton::app

@@ -220,7 +220,7 @@ class StreamCall : public Operation,
   void WasRead(bool ok) {
     if (!ok) return Finish();
     Received(response_);
-    response_ = {};  // frees its memory
+    response_ = {};  // frees its memory: the next one may come late
     stream_->Read(&response_, read_.tag());
   }
 

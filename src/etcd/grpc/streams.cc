@@ -96,8 +96,6 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
     }
     if (response.canceled()) cancelled_by_etcd_ = StatusOf(response);
     Tell([&](const WatchHandler& handler) { handler.response(response); });
-    // Keeps the memory of a usual burst for the next message; gives back that of a huge one.
-    if (response.events_size() > kKeptEvents) WatchResponse().Swap(&response);
     // etcd leaves the stream open, but nothing more would ever come.
     if (cancelled_by_etcd_) Cancel();
   }
@@ -107,8 +105,6 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
   }
 
  private:
-  static constexpr int kKeptEvents = 4096;
-
   // Only the steps use these.
   std::optional<WatchResponse> joined_;
   std::optional<grpc::Status> cancelled_by_etcd_;
