@@ -58,6 +58,7 @@ void FailedActivations::Record(Context& context, ShardId shard, const Try& faile
       NoteFailing(context, shard);
     }
   }
+  failed_before_.insert(shard);
   ++failure.failures;
   ++failure.backoffs;
   ++total_;
@@ -120,6 +121,7 @@ void FailedActivations::Advance(Context& context) {
 void FailedActivations::Succeeded(Context& context, ShardId shard, OperationId operation) {
   const bool retried = failures_.contains(shard) || failing_since_;
   succeeded_ = std::max(succeeded_, operation);
+  failed_before_.clear();
   Forget(shard);
   if (says_failing_) {
     context.Say(Notice::Level::kInfo, "acquired succeeds on this node again: it takes shards");
@@ -166,7 +168,7 @@ void FailedActivations::Forget(ShardId shard) {
   failures_.erase(shard);
   retry_now_.erase(shard);
   hopeless_.erase(shard);
-  untried_.erase({Spread(shard), shard});
+  LeaveLine(shard);
   const auto waiting = waiting_.find(shard);
   if (waiting == waiting_.end()) return;
   by_time_.erase({waiting->second, shard});
@@ -178,6 +180,7 @@ void FailedActivations::ForgetApplication() {
   EndFailing();
   failing_for_ = kFirstFailingFor;
   proven_ = false;
+  failed_before_.clear();
 }
 
 bool FailedActivations::Ready(Context& context) const {
@@ -196,7 +199,7 @@ ShardId FailedActivations::Next() {
 }
 
 bool FailedActivations::Waits(ShardId shard) const {
-  return waiting_.contains(shard) || untried_.contains({Spread(shard), shard}) || Late(shard);
+  return waiting_.contains(shard) || InLine(shard) || Late(shard);
 }
 
 bool FailedActivations::Late(ShardId shard) const {
@@ -237,7 +240,7 @@ std::size_t FailedActivations::Room(const Context& context) const {
 
 // The shard may have waited: a handoff that failed gives it back while others wait.
 void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
-  untried_.erase({Spread(shard), shard});
+  LeaveLine(shard);
   (proven_ ? proven_tries_ : first_tries_).insert(operation);
 }
 

@@ -24,7 +24,9 @@
 //  - While the node is failing, kFirstTriesFailing run at once. Each time that this number has
 //    begun, the next ones wait for a backoff, which grows like a shard's.
 //  - After the node has started over (see below), one runs at a time.
-// One success ends the failing and all three bounds.
+// One success ends the failing and all three bounds. Until a success, the node tries the shards
+// that failed on it in an earlier leadership after all others. They would only fail again, and a
+// shard that it has not tried shows as well whether the cause is gone.
 //
 // If a node that is failing has no success for kFirstFailingFor to kFailingFor (options.h), it
 // starts over: it does not count as failing any more, and gets shards again. If one shard then
@@ -142,17 +144,24 @@ class FailedActivations {
     if (proven_) return options.external || Tries() < kMaxTries;
     return first_tries_.size() < Width() && !FirstTriesFull();
   }
+  /// Whether the shard failed here, perhaps in an earlier leadership, and nothing has succeeded
+  /// here since. Such a shard is tried, and prepared, after all others: call Wait for it even if
+  /// MayTryFirst.
+  bool FailedBefore(ShardId shard) const { return !proven_ && failed_before_.contains(shard); }
   /// The shard's first try has begun. It counts as running until Returned or Left. The shard does
   /// not wait any more.
   void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits for its first try until NextUntried takes it.
-  void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
+  void Wait(ShardId shard) {
+    LeaveLine(shard);
+    untried_.insert(Place(shard, FailedBefore(shard)));
+  }
   /// Takes the shard whose first try is next, so that it does not wait any more. Nullopt: no shard
   /// waits, or no first try may begin now. If only a backoff is in the way, asks for a step when
   /// the backoff is over.
   std::optional<ShardId> NextUntried(Context& context);
   /// The shards that wait for their first try, in the order in which they are tried. The first
-  /// number of each pair only sets this order (see Spread).
+  /// number of each pair only sets this order (see Place).
   using Untried = std::set<std::pair<std::uint32_t, ShardId>>;
   const Untried& untried() const { return untried_; }
 
@@ -198,8 +207,19 @@ class FailedActivations {
   }
   /// All that run and are in time.
   std::size_t Tries() const { return running_.size() + first_tries_.size() + proven_tries_.size(); }
+  /// A shard's place among those that wait for their first try. `last`: after all others.
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
-  static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
+  static Untried::value_type Place(ShardId shard, bool last) {
+    constexpr std::uint32_t kLast = 1u << 31;
+    return {(last ? kLast : 0) | ((shard.value * 2654435761u) >> 1), shard};
+  }
+  bool InLine(ShardId shard) const {
+    return untried_.contains(Place(shard, false)) || untried_.contains(Place(shard, true));
+  }
+  void LeaveLine(ShardId shard) {
+    untried_.erase(Place(shard, false));
+    untried_.erase(Place(shard, true));
+  }
 
   std::map<ShardId, Failure> failures_;
   std::map<ShardId, TimePoint> waiting_;             ///< with the end of their backoff
@@ -221,6 +241,9 @@ class FailedActivations {
   std::set<OperationId> left_first_tries_;
   /// The shards that began to fail after the last success, with the time when each began.
   std::map<ShardId, TimePoint> began_to_fail_;
+  /// The shards that failed after the last success. Unlike began_to_fail_, it has all of them, and
+  /// keeps them when the node is failing and when it starts over.
+  std::set<ShardId> failed_before_;
   std::optional<TimePoint> failing_since_;
   bool says_failing_ = false;
   Duration failing_for_ = kFirstFailingFor;  ///< after this time of failing, the node starts over

@@ -9,17 +9,21 @@ bool IncomingMoves::Wanted(const Context& context, const MoveFact& move) const {
 }
 
 void IncomingMoves::Advance(Context& context, const StandbyDuties& standby_duties,
-                            std::size_t room) {
+                            const FailedActivations& failed) {
   DropGone(context);
   if (!context.live() || context.draining || !context.attached()) return;
+  const std::size_t room = failed.Room(context);
+  std::vector<ShardId> last;
+  const auto consider = [&](ShardId shard) {
+    if (room < kUnbounded && failed.FailedBefore(shard)) return last.push_back(shard);
+    BeginIfPlanned(context, shard, standby_duties, room);
+  };
   if (changed_.all()) {
-    for (const auto& [shard, move] : context.view.moves()) {
-      BeginIfPlanned(context, shard, standby_duties, room);
-    }
+    for (const auto& [shard, move] : context.view.moves()) consider(shard);
   } else {
-    for (const ShardId shard : changed_.shards())
-      BeginIfPlanned(context, shard, standby_duties, room);
+    for (const ShardId shard : changed_.shards()) consider(shard);
   }
+  for (const ShardId shard : last) BeginIfPlanned(context, shard, standby_duties, room);
   changed_.Clear();
   if (room < kUnbounded) changed_.SetAll();  // what found no room may find some next time
   CheckStandbys(context, standby_duties);

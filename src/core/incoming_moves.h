@@ -19,8 +19,9 @@
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
 // activations fail (FailedActivations::failing), it prepares no moves. The other moves wait for a
-// later Advance, and their shards stay with their leaders. An operator's transfer does not wait. If
-// the failures are common (FailuresAreCommon in may_claim.h), no move waits.
+// later Advance, and their shards stay with their leaders. Shards that failed here before come last
+// (FailedActivations::FailedBefore). An operator's transfer does not wait. If the failures are
+// common (FailuresAreCommon in may_claim.h), no move waits.
 //
 // In these cases this class begins nothing, writes nothing and notices no timeout:
 //  - The session is not live.
@@ -46,6 +47,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/failed_activations.h"
 #include "core/standby_duties.h"
 
 namespace baton::core {
@@ -69,11 +71,13 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Drops moves that are no longer live (View::LiveMove), begins to prepare new incoming moves,
   /// and writes the results of finished preparations. `standby_duties` says for which shards this
-  /// node is a ready standby. `room`: the most moves that this class may hold at once
-  /// (FailedActivations::Room) (FailedActivations::Room). A move takes room from the start of its
-  /// preparation until it is no longer live. A move that was carried out, was withdrawn or is void
-  /// is not live. An operator's transfer begins even without room, and then takes room, too.
-  void Advance(Context& context, const StandbyDuties& standby_duties, std::size_t room);
+  /// node is a ready standby. `failed` says how many moves this class may hold at once
+  /// (FailedActivations::Room), and which shards failed here before. A move takes room from the
+  /// start of its preparation until it is no longer live. A move that was carried out, was
+  /// withdrawn or is void is not live. An operator's transfer begins even without room, and then
+  /// takes room, too.
+  void Advance(Context& context, const StandbyDuties& standby_duties,
+               const FailedActivations& failed);
   /// Call PushBounds when the external application is attached again, after it was detached for
   /// `away`. Adds `away` to the deadlines of all callbacks that run.
   void PushBounds(Duration away);

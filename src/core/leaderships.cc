@@ -51,9 +51,12 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
   Begin(context, shard, held, record.reason);
 }
 
-// The first try. It waits if activations fail on this node.
+// The first try. It waits if activations fail on this node; and if this shard failed here before,
+// until Retry, which tries those shards after the others.
 void Leaderships::Begin(Context& context, ShardId shard, Held& held, Reason reason) {
-  if (context.options.has_listener && !failed_.MayTryFirst(context.options)) {
+  const bool may = failed_.MayTryFirst(context.options);
+  if (context.options.has_listener && (!may || failed_.FailedBefore(shard))) {
+    if (may) context.WakeAt(context.now);
     context.Do(SetLeadership{shard, held.term, false});
     return failed_.Wait(shard);
   }

@@ -43,7 +43,7 @@ void ShardWork::Note(Context& context, const ViewChanges& changes) {
 
 void ShardWork::Advance(Context& context, Session& session) {
   standby_duties_.Advance(context, leaderships_);
-  incoming_moves_.Advance(context, standby_duties_, leaderships_.failed().Room(context));
+  incoming_moves_.Advance(context, standby_duties_, leaderships_.failed());
   leaderships_.Advance(context);
   if (auto ready = standby_duties_.TakeReady(context)) session.SetReady(*std::move(ready));
   session.SetFailing(leaderships_.failed().says_failing());

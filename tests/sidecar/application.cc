@@ -183,9 +183,9 @@ std::optional<StreamEnd> Application::AwaitEnd() {
   return impl_->end;
 }
 
-bool Application::Await(const std::function<bool(const Told&)>& done) {
+bool Application::Await(const std::function<bool(const Told&)>& done, Duration bound) {
   std::unique_lock lock(impl_->mutex);
-  return impl_->changed.wait_for(lock, kPatience, [&] { return done(impl_->told); });
+  return impl_->changed.wait_for(lock, bound, [&] { return done(impl_->told); });
 }
 
 Application::Told Application::told() const {

@@ -1,9 +1,10 @@
 // An application in another process, for tests: it attaches to a sidecar over gRPC, follows the
 // rules of sidecar.proto, answers at once unless told not to, and remembers what it was sent.
 //
-// Thread-safe. Waits last for at most 60 s.
+// Thread-safe. Waits last for at most 60 s, if their bound does not say otherwise.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -69,7 +70,8 @@ class Application {
   /// Waits for the stream's end.
   std::optional<StreamEnd> AwaitEnd();
   /// Waits until `done` holds for the events of each shard: "acquired 12", "releasing 12", ...
-  bool Await(const std::function<bool(const Told&)>& done);
+  bool Await(const std::function<bool(const Told&)>& done,
+             Duration bound = std::chrono::seconds(60));
   Told told() const;
   /// The shards that it may act on by the rules, with their terms, ignoring the deadline.
   std::map<std::uint32_t, std::int64_t> Led() const;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/subprocess.h"
 #include "runtime/guard/start_own_guard.h"
 #include "runtime/state_lock.h"
 
@@ -146,66 +147,142 @@ std::vector<pid_t> ChildrenOfThis() {
   return children;
 }
 
-/// Whether one of these processes waits for a lock on a file. /proc/locks marks it by an arrow.
-bool OneWaitsForALock(const std::vector<pid_t>& processes) {
+/// The processes that wait for a lock on a file, each as often as it waits. /proc/locks marks them
+/// by an arrow.
+std::vector<pid_t> WaitForLocks() {
+  std::vector<pid_t> waiting;
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
     std::string number, arrow, kind, manner, access;
     pid_t owner = 0;
     words >> number >> arrow >> kind >> manner >> access >> owner;
-    if (arrow == "->" && std::ranges::count(processes, owner) > 0) return true;
+    if (arrow == "->") waiting.push_back(owner);
   }
-  return false;
+  return waiting;
 }
 
-/// A node's life as its guard sees it: the node takes its lock, starts the guard, has a session,
-/// ends it, and lets go of the lock. Returns how long the node's end waited for the guard's.
-Duration LiveWithAGuard(const std::string& directory, NodeLog& log) {
+/// Waits until the children of this process wait for so many locks.
+bool ChildrenWaitForLocks(std::size_t count) {
+  return Eventually([&] {
+    const std::vector<pid_t> waiting = WaitForLocks();
+    if (waiting.size() < count) return false;
+    const std::vector<pid_t> children = ChildrenOfThis();
+    const auto is_child = [&](pid_t owner) { return std::ranges::count(children, owner) > 0; };
+    return std::ranges::count_if(waiting, is_child) >= static_cast<std::ptrdiff_t>(count);
+  });
+}
+
+/// The state directories of nodes that live beside each other, which is quicker than one by one.
+std::vector<std::string> StateDirectories(const std::string& parent, std::size_t count) {
+  std::vector<std::string> directories;
+  for (std::size_t i = 0; i < count; ++i) {
+    directories.push_back(parent + "/state" + std::to_string(i));
+    std::filesystem::create_directory(directories.back());
+  }
+  return directories;
+}
+
+/// Null, and a failure: it was not free in time. A late guard still reads the file.
+std::unique_ptr<StateLock> TakeLock(const std::string& directory) {
   std::unique_ptr<StateLock> lock;
   EXPECT_TRUE(Eventually([&] {
     auto taken = StateLock::Take(directory, "orders", "n1", {.guarded = true});
-    if (!taken) return false;  // a late guard still reads the file
-    lock = std::move(taken).value();
-    return true;
+    if (taken) lock = std::move(taken).value();
+    return lock != nullptr;
   }));
-  if (lock == nullptr) return Duration{0};
-  auto started = OwnGuard::Start(BATON_GUARD,
-                                 {.group = "orders",
-                                  .node = "n1",
-                                  .state_dir = directory,
-                                  .hang_timeout = std::chrono::minutes(1),
-                                  .process = getpid()},
-                                 log);
-  EXPECT_TRUE(started.ok()) << started.error().message;
-  EXPECT_TRUE(lock->RecordSession({.session = SessionId{5}}).ok());
-  EXPECT_TRUE(Eventually([] { return OneWaitsForALock(ChildrenOfThis()); }));
-  EXPECT_TRUE(lock->RecordSession({}).ok());
-  lock.reset();
-  const TimePoint ends = Clock::Real().Now();
-  started.value().reset();
-  return Clock::Real().Now() - ends;
+  return lock;
 }
 
-// Plan: a node of this process starts and stops 200 times, with the real program. (1,000 times take
-// a minute.) Nothing stays: no descriptor, thread, child or file. A guard that takes a second to
-// end, on a busy machine, is left to itself, so it may stay a child.
-TEST_F(OwnGuardTest, ManyStartsAndStopsLeaveNothing) {
-  const std::string state = directory_ + "/state";
-  std::filesystem::create_directory(state);
-  LiveWithAGuard(state, log_);
+/// A life of each node, as its guard sees it: the node takes its lock, starts the guard, has a
+/// session, ends it, and lets go of the lock. Returns for how many guards the nodes' ends waited
+/// in vain.
+std::size_t LiveWithGuards(const std::vector<std::string>& directories, NodeLog& log) {
+  std::vector<std::unique_ptr<StateLock>> locks;
+  std::vector<std::unique_ptr<OwnGuard>> guards;
+  for (const std::string& directory : directories) {
+    locks.push_back(TakeLock(directory));
+    if (locks.back() == nullptr) return 0;
+    auto started = OwnGuard::Start(BATON_GUARD,
+                                   {.group = "orders",
+                                    .node = "n1",
+                                    .state_dir = directory,
+                                    .hang_timeout = std::chrono::minutes(1),
+                                    .process = getpid()},
+                                   log);
+    EXPECT_TRUE(started.ok()) << started.error().message;
+    if (!started.ok()) return 0;
+    guards.push_back(std::move(started).value());
+    EXPECT_TRUE(locks.back()->RecordSession({.session = SessionId{5}}).ok());
+  }
+  EXPECT_TRUE(ChildrenWaitForLocks(directories.size()));
+  for (const auto& lock : locks) EXPECT_TRUE(lock->RecordSession({}).ok());
+  locks.clear();
+  std::size_t late = 0;
+  for (auto& guard : guards) {
+    const TimePoint ends = Clock::Real().Now();
+    guard.reset();
+    late += Clock::Real().Now() - ends >= std::chrono::seconds(1) ? 1 : 0;
+  }
+  return late;
+}
+
+// Plan: ten nodes of this process start and stop beside each other, a hundred times, with the real
+// program. Nothing stays: no descriptor, thread, child or file. A guard that takes a second to end,
+// on a busy machine, is left to itself, so it may stay a child.
+TEST_F(OwnGuardTest, AThousandStartsAndStopsLeaveNothing) {
+  const std::vector<std::string> directories = StateDirectories(directory_, 10);
+  const auto all_files = [&] {
+    std::ptrdiff_t files = 0;
+    for (const std::string& directory : directories) files += EntriesOf(directory);
+    return files;
+  };
+  LiveWithGuards(directories, log_);
   const auto descriptors = EntriesOf("/proc/self/fd");
   const auto threads = EntriesOf("/proc/self/task");
-  const auto files = EntriesOf(state);
+  const auto files = all_files();
   const std::size_t children = ChildrenOfThis().size();
   std::size_t late = 0;
-  for (int i = 0; i < 200 && !HasFailure(); ++i) {
-    late += LiveWithAGuard(state, log_) >= std::chrono::seconds(1) ? 1 : 0;
+  for (std::size_t lives = 0; lives < GUARDED_LIVES && !HasFailure(); lives += directories.size()) {
+    late += LiveWithGuards(directories, log_);
   }
   EXPECT_EQ(EntriesOf("/proc/self/fd"), descriptors);
   EXPECT_EQ(EntriesOf("/proc/self/task"), threads);
-  EXPECT_EQ(EntriesOf(state), files);
+  EXPECT_EQ(all_files(), files);
   EXPECT_LE(ChildrenOfThis().size(), children + late);
+}
+
+// Plan: the same with 25 nodes beside one shared guard, forty times. It takes up to a fifth of a
+// second until the guard waits for a node that has started again. It has as many descriptors and
+// threads at last as at first.
+TEST_F(OwnGuardTest, AThousandStartsAndStopsLeaveNothingInASharedGuard) {
+  const std::vector<std::string> directories = StateDirectories(directory_, 25);
+  std::vector<std::string> line = {BATON_GUARD, "--etcd", "127.0.0.1:1"};  // nothing is ended
+  for (const std::string& directory : directories) {
+    line.insert(line.end(), {"--state-dir", directory});
+  }
+  auto guard = Subprocess::Start({.arguments = line});
+  ASSERT_TRUE(guard.ok()) << guard.error().message;
+  const std::string process = "/proc/" + std::to_string(guard.value()->pid());
+  std::ptrdiff_t descriptors = 0;
+  std::ptrdiff_t threads = 0;
+  for (std::size_t lives = 0; lives < GUARDED_LIVES && !HasFailure(); lives += directories.size()) {
+    std::vector<std::unique_ptr<StateLock>> locks;
+    for (const std::string& directory : directories) {
+      locks.push_back(TakeLock(directory));
+      ASSERT_NE(locks.back(), nullptr);
+      ASSERT_TRUE(locks.back()->RecordSession({.session = SessionId{5}}).ok());
+    }
+    ASSERT_TRUE(ChildrenWaitForLocks(directories.size()));
+    if (lives == 0) {
+      descriptors = EntriesOf(process + "/fd");
+      threads = EntriesOf(process + "/task");
+    }
+    EXPECT_EQ(EntriesOf(process + "/fd"), descriptors);
+    EXPECT_EQ(EntriesOf(process + "/task"), threads);
+    for (const auto& lock : locks) ASSERT_TRUE(lock->RecordSession({}).ok());
+  }
+  EXPECT_FALSE(guard.value()->Poll()) << "it has ended";
 }
 
 struct Started {
