@@ -23,7 +23,8 @@
 // CompareTerm compares with Baton's own record. So it refuses the earlier leader as soon as the
 // shard has been handed over, resigned or claimed.
 //
-// Each form protects only against writes that use it. See docs/guarantees.md.
+// Each form protects only against writes that use it. See docs/guarantees.md. If a call breaks a
+// REQUIRES (checked), the program aborts, with a line on stderr.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +46,11 @@ class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
   /// Stores `term` if the shard has no stored term, or a lower one. Returns the shard's highest
-  /// stored term. Must not return before this term is durable, so that it survives a crash. If the
-  /// result is lower than `term`, the guard treats `term` as the highest one. Must never lower a
-  /// stored term. Beware of delayed writes: the write of a call that seemed to fail may reach the
-  /// storage after the write of a newer term. Raise may block, fail or throw: see FenceGuard::Run.
-  /// Raise must not call the guard's Run or Check.
+  /// stored term. Must not return before this term is durable, so that it survives a crash. (If a
+  /// faulty store returns less than `term`, the guard uses `term`.) Must never lower a stored term.
+  /// Beware of delayed writes: the write of a call that seemed to fail may reach the storage after
+  /// the write of a newer term. Raise may block, fail or throw: see FenceGuard::Run. Raise must not
+  /// call the guard's Run or Check.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 

@@ -135,7 +135,7 @@ BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::Server
 /// The refusal STALE_TERM, for a request whose FenceGuard call returned kStaleTerm. The status is
 /// ABORTED, with google.rpc.ErrorInfo in its details: reason STALE_TERM, domain baton, and metadata
 /// shard, term and newestTerm (the guard's Highest). See proto/baton/v1/errors.proto. REQUIRES
-/// (checked): the shard is in the guard's range.
+/// (checked; otherwise the program aborts): the shard is in the guard's range.
 BATON_EXPORT grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term);
 
 }  // namespace baton

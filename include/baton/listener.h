@@ -132,7 +132,7 @@ class BATON_EXPORT Listener {
   /// loses the shard before Acquired. Otherwise the standby ends with StandbyEnded. During a
   /// standby Prepare may come, but not while the node is a ready standby. After Lost, Standby comes
   /// again if the node stands by for the shard from then on. While the node has no session or is
-  /// suspended, no standby begins, and none ends, except if the node drains, stops or halts. A
+  /// suspended, no standby begins, and a standby ends only if the node drains, stops or halts. A
   /// standby that goes on in the node's next session is as ready as before.
   virtual void Standby(ShardId shard) { (void)shard; }
   /// This node no longer stands by for `shard`, and does not lead it either: drop the state. Comes

@@ -126,10 +126,10 @@ class BATON_EXPORT Node {
   /// program could serve the shard at once. False at first. If the leader dies, a ready standby
   /// takes over. Call SetStandbyReady when the answer changes, also from inside Standby. It returns
   /// at once. Other nodes may learn of the change some seconds later, because the node pauses
-  /// between two writes about ready standbys. The pause is max(1 s, 50 ms for each live node) plus
-  /// 1 ms for each shard of which this node is a ready standby. If the node ceases to be ready for
-  /// a shard, the pause is only 1 s. If several such changes follow each other, this 1 s doubles
-  /// each time, up to the longer pause.
+  /// between two writes about ready standbys. The usual pause is max(1 s, 50 ms for each live node)
+  /// plus 1 ms for each shard of which this node is a ready standby. If the node ceases to be ready
+  /// for a shard, the pause is 1 s at first. It doubles with each further such change in a row, but
+  /// never exceeds the usual pause.
   ///
   /// A call is ignored if the node is not a standby of the shard at that time. Without a listener
   /// each standby is ready at once, and calls do nothing. Calls also do nothing after Stop. If a
@@ -168,8 +168,8 @@ class BATON_EXPORT Node {
   ///                        before or during this call. (b) The node halted during this call
   ///   ok                   (a) Each shard was handed over or resigned. A shard was resigned only
   ///                        because nobody could take it, or because the failover setting keeps it
-  ///                        for this node. (b) Stop was called before or during this call, and the
-  ///                        node led nothing at that moment
+  ///                        for this node. (b) The node led nothing when Drain was called, or when
+  ///                        Stop was called if Stop came first
   Status Drain();
 
   /// Stops leading at once, without a handoff, and without Releasing. Then revokes the lease. So

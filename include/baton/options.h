@@ -120,7 +120,7 @@ struct NodeOptions {
 
   /// If the node's own thread makes no progress for this long, the guard kills the process with
   /// SIGKILL, and ends the session as after any death. 0, or 500 ms to 366 days. 0: the guard never
-  /// kills. Without kOwn, and with an empty `guard_program`, only 0 is allowed. The guard also
+  /// kills. If `guard` is not kOwn, or `guard_program` is empty, only 0 is allowed. The guard also
   /// kills a process that was stopped (SIGSTOP, a debugger) or gets no processor time. It does not
   /// notice that the program's own work is stuck: see `watchdog`. Time in which the whole machine
   /// stood still does not count. Choose much less than `ttl`. With `ttl` or more the lease ends
@@ -204,21 +204,21 @@ struct NodeOptions {
   //
   // The node also limits how many calls of Acquired run at once. (Listener::Acquired has the limits
   // of repeated calls.) A call is late once it has exceeded callback_timeout, or its shard is lost.
-  // The limits count calls in time. If a limit says "with late ones", it counts calls in time and
-  // late calls together.
-  //  - Once an Acquired has succeeded on the node: a shard's first call waits while 192 calls run,
-  //    first and repeated calls together.
-  //  - Before the first success: a first call waits while 16 first calls run, or 64 with late ones.
-  //    The node prepares at most 16 moves at once, minus its first calls that run or wait.
-  //  - While the node is failing: a first call waits while 2 first calls run, or 64 with late ones.
+  // Until then it is in time.
+  //  - Once an Acquired has succeeded on the node: a shard's first call waits while 192 calls run
+  //    in time, first and repeated calls together.
+  //  - Before the first success: a first call waits while 16 first calls run in time, or 64 in all.
+  //    The node prepares at most 16 moves at once, and one move less for each first call that waits
+  //    or runs in time.
+  //  - While the node is failing: a first call waits while 2 first calls run in time, or 64 in all.
   //    After every 2 first calls the node pauses, for up to 5 s. It prepares no moves, not even
   //    those of a drain.
   //
   // A node begins to be failing when Acquired has failed for 3 shards without a success in between.
-  // The next success ends this state. Without a success, this state ends after 10 s the first time,
-  // and after up to 10 minutes later. While shards wait for their first calls, or failures are
-  // common, it ends after 10 minutes. Then the node has the limits from before its first success,
-  // but with 1 instead of 16. If one shard fails then, the node is failing again.
+  // The next success ends this state. Without a success, it ends after 10 s, the next time after
+  // 20 s, and so on up to 10 minutes. But while shards wait for their first calls, or failures are
+  // common, it goes on for up to 10 minutes. Afterwards the node has the limits from before its
+  // first success, but with 1 instead of 16. If one shard fails then, the node is failing again.
   //
   // Failures are common if all nodes that can take shards are failing. They are also common if two
   // or more nodes are failing, and these have half of the weight or more. While failures are

@@ -93,11 +93,11 @@ struct OwnerGuardOptions {
 /// microseconds, or longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
-  /// Begins to follow the node's routes, and returns at once. The guard refuses with NO_LEADER
-  /// until the node has read its group and the guard has the routes: for milliseconds if the node
-  /// is ready, for ever if the node has stopped or halted. The node keeps some kB for each guard
-  /// until the node stops or halts, even if the guard was destroyed. REQUIRES: the node outlives
-  /// the guard; the guard outlives all calls of Check.
+  /// Begins to follow the node's routes, and returns at once. Until the guard has the routes, it
+  /// refuses with NO_LEADER. A ready node sends them within milliseconds. Any other node sends them
+  /// once it has read its group, but never if it has stopped or halted. The node keeps some kB for
+  /// each guard until the node stops or halts, even if the guard was destroyed. REQUIRES: the node
+  /// outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;

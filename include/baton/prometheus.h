@@ -15,7 +15,7 @@
 // lack the events before the call. Each further call costs memory as long as the node lives. Two
 // nodes of one group in one process need an exposer each, because the labels of their series are
 // the same (docs/reference.md). Functions and collectables are thread-safe. In a forked child
-// Collect may hang.
+// Collect may hang. If a call breaks a REQUIRES (checked), the program aborts.
 #pragma once
 
 #include <cstddef>

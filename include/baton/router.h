@@ -10,12 +10,12 @@
 //
 // A router follows the routes of one node or relay at a time, never etcd. If this server goes away
 // or falls silent, the router pauses, and then switches to another endpoint. The pause takes a
-// random time of at most 50 ms. When all endpoints have failed, one after another, this limit
-// doubles, and again after each further round, up to 5 s. A try is one stream of routes from one
-// endpoint. It has failed if it ended within 1 s, or if its routes were stale at its end. After any
-// other try the limit is 50 ms again, even if the server never answered. After new credentials it
-// is 50 ms again, too. Routes may be old when a caller reads them. So servers check requests with
-// OwnerGuard (baton/owner_guard.h), and resources check the term (baton/fencing.h).
+// random time of at most 50 ms. Each time that all endpoints have failed, one after another, this
+// limit doubles, up to 5 s. An endpoint has failed if its stream of routes ended within 1 s, or if
+// its routes were stale at the end of the stream. If the stream lasted longer, and its last routes
+// were current or none came at all, the limit is 50 ms again. New credentials also set it back.
+// Routes may be old when a caller reads them. So servers check requests with OwnerGuard
+// (baton/owner_guard.h), and resources check the term (baton/fencing.h).
 //
 // Without group_credentials a router believes each server that answers at its endpoints. A false
 // server decides where the calls go, for as long as the router follows it. When the router then
@@ -228,8 +228,8 @@ class BATON_EXPORT Router {
   /// call pauses as described below, and may again follow max_hops leaders.
   ///
   /// If only the refusal names this leader, and the routes don't yet, this leader gets one attempt.
-  /// That attempt may end the call, or send it at once to yet another leader. Otherwise the call
-  /// pauses, and then goes to the leader that the routes name.
+  /// After the attempt the call ends, goes at once to yet another leader (as above), or pauses and
+  /// then goes to the leader that the routes name.
   ///
   /// The call pauses after any other refusal, after it could not connect to the leader, and before
   /// it repeats an attempt (see retry_unknown). The backoff is 5 ms at first, and doubles with each
@@ -249,8 +249,8 @@ class BATON_EXPORT Router {
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      The details say NO_LEADER, with group, shard and RetryInfo (that of the
   ///                      last attempt, otherwise 500 ms). If no routes were read yet, there are no
-  ///                      details. Then the call returns at once if no endpoint fits (see
-  ///                      WaitReady, kFailedPrecondition)
+  ///                      details. If also no endpoint fits (see WaitReady, kFailedPrecondition),
+  ///                      the call does not wait for the deadline
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. The message
@@ -282,8 +282,8 @@ class BATON_EXPORT Router {
   /// Makes one attempt: a call on `channel` with `context`. Returns the call's status. The context
   /// has its deadline and metadata already. Use channel and context for this attempt only. The
   /// function runs on the thread that called CallWith, once for each attempt. Its exceptions pass
-  /// through CallWith. To give the call up, throw: after a status CANCELLED the router may try
-  /// again.
+  /// through CallWith. To give the call up, throw an exception: if the function returns CANCELLED
+  /// instead, the router may try again.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
@@ -340,8 +340,8 @@ class BATON_EXPORT Router {
   /// New attempts go over new connections. Attempts in flight finish on the earlier connections,
   /// which are then closed. Within a second the router opens its stream of routes again, and misses
   /// no route. Calls go on meanwhile. To turn TLS off, give grpc::InsecureChannelCredentials().
-  /// REQUIRES (checked): `credentials` is not null, and RouterOptions::group_credentials was not
-  /// given.
+  /// REQUIRES (checked; otherwise the program aborts): `credentials` is not null, and
+  /// RouterOptions::group_credentials was not given.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following the routes. Ends the calls in flight with UNAVAILABLE or CANCELLED (see Call),

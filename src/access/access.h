@@ -132,8 +132,8 @@ struct CertificateRule {
 };
 
 struct TokenRule {
-  std::string name = {};  ///< REQUIRES: not empty, unique among the rules; not checked
-  Digest sha256 = {};     ///< the token's SHA-256; REQUIRES: unique among the rules; not checked
+  std::string name = {};  ///< REQUIRES (not checked): not empty, unique among the rules
+  Digest sha256 = {};     ///< the token's SHA-256. REQUIRES (not checked): unique among the rules
   Role role = Role::kRead;
   /// The token is not valid from this time on. Unset: valid for ever.
   std::optional<std::chrono::system_clock::time_point> until = {};
@@ -265,8 +265,8 @@ class Access {
 class Gate {
  public:
   /// `callers`: the connections of the server; null: no caller's user is known. `no_changes`: why
-  /// this server makes no changes; empty: it makes changes. REQUIRES: `access` is not null; not
-  /// checked.
+  /// this server makes no changes; empty: it makes changes. REQUIRES (not checked): `access` is not
+  /// null.
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers,
        std::string no_changes = {})
       : access_(std::move(access)),
@@ -279,10 +279,10 @@ class Gate {
   Caller CallerAt(std::string peer, const ClientCertificate& certificate = {},
                   const Shown& shown = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
-  /// Access::Refusal for the role that this method needs. A method without a row is refused with
-  /// kRole. If the server makes no changes, every method that needs kOperate or kAdmin is refused.
-  /// Callers that may read then get kNoChanges with the line `no_changes`. Callers that may not
-  /// read get the refusal of a call that needs kRead.
+  /// Access::Refusal for the role that this method needs. A method without a row (DemandOf) is
+  /// refused with kRole. If the server makes no changes, every method that needs kOperate or kAdmin
+  /// is refused: callers that may read get kNoChanges with the line `no_changes`, and all others
+  /// get the refusal of a call that needs kRead.
   std::optional<Refused> Refusal(const Caller& caller, std::string_view method) const;
   /// Access::RefuseRead for the demand of this method. A method without a row is refused with
   /// kRole. This one refusal is not logged, and not passed to the function of TellRefusals.

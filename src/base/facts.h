@@ -92,8 +92,8 @@ struct ConfigFact {
   FailoverSettings failover{};
   Placement placement{};
   std::string actor{};  ///< who set `failover` or `placement` last; empty: nobody
-  /// The value of Incarnation() before an operator first changed `failover` or `placement`. 0: no
-  /// operator has changed them since the revision of Incarnation().
+  /// If an operator has changed `failover` or `placement` since the revision of Incarnation(): this
+  /// revision. Otherwise 0.
   Revision before_settings{};
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
@@ -136,8 +136,8 @@ struct MemberFact {
   std::vector<ShardId> ready{};
   /// The random id of the node's state directory. 0: the node has no state directory.
   std::uint64_t directory = 0;
-  /// The value has an address, a zone, a version, a label or a list of ready shards that is not
-  /// valid. This fact leaves out each such label, and has each other such field empty.
+  /// The value has an invalid label, address, zone, version or list of ready shards. This fact
+  /// leaves out each invalid label. Each of the other fields is empty if it is invalid.
   bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
@@ -180,8 +180,8 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
-  /// How often the key was written; its creation counts as 1. Never more than the type's maximum.
-  /// 0: absent, or not known, as in a WriteResult's `read_back` for items that are done.
+  /// How often the key was written, its creation included. A number above the type's maximum counts
+  /// as the maximum. 0: absent, or not known, as in a WriteResult's `read_back` of done items.
   std::uint32_t version = 0;
   /// The key's create revision. 0: absent, or not known, as for `version`.
   Revision create_revision{};
@@ -198,7 +198,7 @@ struct RecordFact {
   /// The id of the state directory of the leader, or of the node that resigned. 0: the record names
   /// no such node, the node had no state directory, or an older version wrote the record.
   std::uint64_t directory = 0;
-  /// Nobody leads, and the last leader's application is known to have stopped. It had released the
+  /// Nobody leads, and the last leader's application is known to have stopped: it had released the
   /// shard, or its death was proven when an operator released the shard by force.
   bool released = false;
   std::string unknown_fields{};
@@ -281,7 +281,7 @@ struct PolicyFact {
 
 /// An operator's change of the policy kLimits. A field that is unset leaves its limit as it is.
 struct LimitsChange {
-  /// The new delay. Without a value, this order clears the limit: each node's own option counts.
+  /// A delay that replaces the present one. No value: each node's own option counts.
   using Delay = std::optional<std::chrono::milliseconds>;
   struct DelayOrder {
     Delay delay{};
@@ -296,8 +296,8 @@ struct LimitsChange {
 };
 /// Returns the policy kLimits after the change. `now`: the policy before the change, which may be
 /// absent. The result's name is kLimits, whatever name `now` has. The result keeps the other fields
-/// of `now`, also `revision` and `actor`. It is absent if it sets no
-/// limit and has no unknown fields.
+/// of `now`, also `revision` and `actor`. It is absent if it sets no limit and has no unknown
+/// fields.
 PolicyFact LimitsAfter(PolicyFact now, const LimitsChange& change);
 
 /// Returns words for the order that a write of this policy gives: "drain n3", "undrain n3",

@@ -136,9 +136,8 @@ struct RetryRequested {
 struct GroupChangeRequested {
   RequestId request = 0;
   std::optional<FailoverPolicy> failover = {};
-  /// 1 s to 24 h, and longer than the lock delay. Must be set if this change turns another policy
-  /// into kAfter. Must be unset if the policy after this change is not kAfter; then the group has
-  /// no delay any more.
+  /// 1 s to 24 h, and longer than the lock delay. Must be set if this change turns kAfter on. Must
+  /// be unset if the policy is not kAfter after this change: then the group has no delay.
   std::optional<std::chrono::milliseconds> delay = {};
   std::optional<std::chrono::milliseconds> lock_delay = {};  ///< 0 to 1 h
   std::optional<Placement> placement = {};                   ///< replaces all rules
@@ -166,8 +165,7 @@ struct NodeChangeRequested {
   std::string actor;
 };
 /// Whether this node can reach the application that acts on its leaderships. An application in this
-/// process is always kAttached. But if a watchdog watches this process, its state can be kAbsent,
-/// too.
+/// process is kAttached, or kAbsent while a watchdog finds no sign of life.
 enum class ApplicationState : std::uint8_t {
   /// The application acts on nothing. Its process is proven dead, its last deadline from the node
   /// has passed, or it gave no sign of life in time. This node leads nothing until an application
@@ -194,24 +192,24 @@ struct StandbyReadySaid {
   ShardId shard;
   bool ready = true;
 };
-/// The application says this of one or more shards.
+/// One event for one or more StandbyReadySaid.
 struct StandbysReadySaid {
   std::vector<StandbyReadySaid> words;
 };
 /// Give all shards away and leave; Finished follows. The node resigns the shards that are left once
 /// CoreOptions::drain_timeout has passed. It resigns them at once if no other node can take them (a
 /// draining node can't), or if the failover policy keeps them for this node. If resignations make
-/// no progress for 5 s, the node ends its session all the same. If the node has no session, it
-/// finishes without a wait for shards. A second DrainRequested does nothing.
+/// no progress for 5 s, the node ends its session with the shards that are left. If the node has no
+/// session, it finishes without a wait for shards. A second DrainRequested does nothing.
 struct DrainRequested {};
 /// Leave at once, even during a drain. The node resigns as many shards as may be in flight at once,
-/// and ends its session without a wait for the answers. In two cases the node waits first:
+/// and ends its session without a wait for the answers. In two cases it waits for the answers:
 ///  - An external application runs `acquired` or `releasing` already. Then the node asks the
-///    application to release the other shards, too. The node waits until each of these callbacks
-///    returns or times out, and then for the answers to the resignations.
+///    application to release the other shards, too, and resigns each shard once the shard's
+///    callbacks have returned or timed out.
 ///  - The node was draining, and holds fewer shards than when the drain last resigned some.
 ///
-/// These waits end after 5 s in which no callback ran and no resignation made progress. If an
+/// The wait ends after 5 s in which no callback ran and no resignation made progress. If an
 /// external application may still act on shards when the session ends, the lease is left to expire.
 struct StopRequested {};
 /// Time passed, and nothing else happened.
@@ -320,8 +318,8 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;  ///< for the application; no meaning for callbacks of standbys
 };
-/// A value on the heap that copies of a Boxed share. Large and rare actions have one: a step may
-/// have tens of thousands of actions, and the largest sets the size of each.
+/// A value on the heap; copies of a Boxed share it. Large and rare actions have one, because the
+/// largest action sets the size of all, and a step may have tens of thousands of them.
 template <typename T>
 class Boxed {
  public:
@@ -342,15 +340,15 @@ struct ReportTransition {
   Boxed<Transition> transition;
 };
 /// A change of leadership that this node sees and another node counts. `elect` is how long this
-/// node's view showed no leader; 0: it showed no such time. `detect` and `detect_at_most` are what
-/// this node knows (detection.h). `activate` is not known, so it is 0.
+/// node's view showed no leader; 0: it showed no gap. `detect` and `detect_at_most` are what this
+/// node knows (detection.h). `activate` is not known, so it is 0.
 struct SeeTransition {
   Boxed<Transition> transition;
 };
 /// A phase of a handoff is over:
 ///  - "prepare", reported by the target: from the start of the preparation until `prepared` is sent
 ///    for the first time.
-///  - "release", reported by the leader: how long `releasing` ran, perhaps for a resignation.
+///  - "release", reported by the leader: how long `releasing` ran, also before a resignation.
 ///  - "transfer", reported by the leader: from the sending of the transfer until the leader sees
 ///    that it has lost the shard.
 struct ReportHandoffPhase {

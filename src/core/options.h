@@ -55,13 +55,13 @@ struct CoreOptions {
   /// such sessions: a process may have died after it recorded its session, but before it got the
   /// key. Then the session of the process before it still holds the key.
   std::vector<SessionId> proven_dead;
-  /// Those of `proven_dead` of which it is known that no other process acts on their leaderships.
-  /// This node waits for no lock delay before it claims the shards that they led last.
+  /// The sessions of `proven_dead` on whose leaderships surely no other process acts. This node
+  /// waits for no lock delay before it claims the shards that these sessions led last.
   std::vector<SessionId> stopped_sessions;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
-  /// Advice to an operator, for the case that this node's commits show that etcd went back in time.
-  /// It is the end of the message with which the node halts then.
+  /// Advice to an operator. It is the end of the message with which this node halts if its commits
+  /// show that etcd went back in time.
   std::string went_back_advice;
   /// The name of the group's config in etcd, for messages.
   std::string config_key = "config";
@@ -121,10 +121,10 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// Usually a copy of the transfer is answered earlier, unless etcd refuses all copies.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// How many retries of `acquired` may run at once. Retries that exceed their timeout don't count.
-/// But no retry begins while twice this number run, late ones included. On a node without a
-/// success, no first try begins while this many first tries run, late ones included. The number is
-/// a quarter of the callback threads that a node may have (runtime/dispatcher.h). So callbacks that
-/// hang don't hold up the others.
+/// But no retry begins while twice this number run, late ones included. On a node that has had no
+/// success, or none since it was last failing, no first try begins while this many first tries run,
+/// late ones included. The number is a quarter of the callback threads that a node may have
+/// (runtime/dispatcher.h). So callbacks that hang don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// After a success, no first try of `acquired` begins while this many tries run on a node and have
 /// not exceeded their timeouts. This is three quarters of the callback threads that a node may
@@ -133,9 +133,9 @@ inline constexpr std::size_t kMaxTries = 192;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 /// If it has started over (see kFirstFailingFor), one shard is enough.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
-/// After this time of failing, the node says so in its member record. Before that, a success may
-/// end the failing. That is usual if many shards move to a healthy node at once: shards that fail
-/// on every node come first, because their leaders have nothing to release.
+/// A node that has been failing for this time says so in its member record. Often a success ends
+/// the failing earlier: if many shards move to a healthy node at once, those that fail on every
+/// node arrive first, because their leaders have nothing to release.
 inline constexpr Duration kFailingBeforeSaid = std::chrono::seconds(1);
 /// How many first tries of shards run at once on a node without a success. One success ends this
 /// bound. So a healthy node loses only the time of the fastest of these callbacks, once. A broken
@@ -150,10 +150,10 @@ inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max(
 /// node then also claims its part of the vacancies, and tries one shard alone at first. If that
 /// try fails, the node is failing again, and gives the others away.
 ///
-/// The first time, it is kFirstFailingFor. Each further time without a success in between, it is
-/// twice as long, up to kFailingFor. It is short at first, because a healthy node that got a few
-/// hopeless shards looks the same as a broken one. But it is always kFailingFor while the node has
-/// shards that it has not tried, or while the failures are common.
+/// This time is kFirstFailingFor at first. It doubles with each further time without a success in
+/// between, up to kFailingFor. It is short at first, because a healthy node that got a few hopeless
+/// shards looks the same as a broken one. But it is always kFailingFor while the node has shards
+/// that it has not tried, or while the failures are common.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// If the member record is wrong only about `failing`, or only about `failing` and `ready`, its
@@ -191,9 +191,9 @@ inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
 /// A node looks for shards that another node should try at most once in this time.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If the assignment gives vacancies to a node, and the node claims nothing for this long (plus the
-/// time that the pace of claims needs), the next node in line claims in its place. If that node
-/// claims nothing either, the node after it claims after twice this time more, and so on: each
-/// waits twice as long as the one before.
+/// time that the pace of claims needs), the first node in line claims in its place. If some are
+/// left, the second node in line claims them after twice this time more, the third after four times
+/// this time more, and so on (succession.h).
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// A member is unsteady if each of its last kFlapsAfter sessions was short. When it comes again, it
 /// gets nothing for a delay: kUnsteadyDelay at first, and twice as long after each further short

@@ -56,12 +56,12 @@ class Session {
   /// date (AdvanceRecord). Revokes the leases of ended sessions. Appends actions, and lowers
   /// `wake_at` to the time at which Advance must be called again.
   ///
-  /// A session opens if SetWanted allows it, the view is complete, no revocation is unsettled,
+  /// A session opens if SetWanted allows it, the view is complete, no lease is being revoked,
   /// refused() is unset, and our member key is free. A key without a lease counts as free. So does
   /// a key of a session in CoreOptions::proven_dead (with the exceptions there). The new session
-  /// takes such a key over. After a takeover, Advance revokes the lease of the session that had the
-  /// key. If Lose or Close comes first, that lease expires by itself. If etcd refuses a lease or
-  /// the member key, Advance revokes the lease, and tries another lease after a backoff
+  /// takes over a key that counts as free. After that, Advance revokes the lease of the session
+  /// that had the key. If Lose or Close comes first, that lease expires by itself. If etcd refuses
+  /// a lease or the member key, Advance revokes the lease, and tries another lease after a backoff
   /// (kMinRetryPause to kMaxRetryPause).
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
@@ -83,7 +83,7 @@ class Session {
   void SetWanted(bool wanted) { wanted_ = wanted; }
   /// Ends the session for ever, or the attempt to open one. No other session opens. After that
   /// Advance tries to revoke the lease, at most `revoke_attempts` times. If there is neither a
-  /// session nor an attempt, Advance goes on with an earlier revocation that is unsettled; its
+  /// session nor an attempt, but an earlier lease is being revoked, Advance goes on with that; the
   /// earlier tries count, too. A second call does nothing. closed() turns true at one of these
   /// times:
   ///  - At once, if no lease is left to revoke.
@@ -169,9 +169,9 @@ class Session {
   /// Advance waits for the end of another session that holds our member key, it sets refused() in
   /// two cases:
   ///  - The key passes to a third session.
-  ///  - This object never had a session, and the wait is over, but a read of the whole view still
-  ///    finds the key held. The wait is 3 s + 2 * max(ttl(), the other session's TTL). It begins
-  ///    again if the view was not read for 1.5 * ttl().
+  ///  - This object never had a session, and a read of all keys still finds the key held after
+  ///    3 s + 2 * max(ttl(), the other session's TTL). This time begins again if all keys were not
+  ///    read for 1.5 * ttl().
   const std::optional<Error>& refused() const { return refused_; }
 
   /// Counts since this object was created.

@@ -41,7 +41,8 @@ struct ViewChanges {
   /// The shards in these cases, sorted and distinct:
   ///  - The record or the move changed.
   ///  - The session of the leader that the record names began, ended or was proven dead.
-  ///  - UnledSince became known, or began again under a lock delay.
+  ///  - UnledSince became known. Or, in a group with a lock delay, a newer read again found no
+  ///    record of a shard that was led once (LastTerm).
   ///  - The record is unreadable, and any session began, ended or was proven dead.
   ///
   /// The first snapshot puts all shards here, sets all flags below, and empties `standbys`.
@@ -137,9 +138,9 @@ class View {
   //
   // Merge ignores facts of shards not below shard_count(). It ignores a fact that is not newer than
   // the known fact of its key, with these exceptions:
-  //  - A shard's record that is not newer changes no leader. But if the view knows more of the
-  //    leader's session by now, an uncertain death may become certain (deaths()), and UnledSince
-  //    may become known.
+  //  - A shard's record that is not newer changes no leader. But if the view could not tell so far
+  //    whether the leader's session has ended, it checks this again: UnledSince may become known,
+  //    and a death that was uncertain may become certain (DeathBackoff::End::certain).
   //  - If the view knows a record without its version and create revision, a record with the same
   //    revision adds them.
   //  - A DeathFact that is not newer counts, because a proof stays true. But every DeathFact needs
@@ -177,8 +178,8 @@ class View {
   /// revision `found`. In one history of etcd this can't happen: somebody restored a backup, and
   /// then raised etcd's revision.
   ///
-  /// The view compares shard records, members and the config. Except for self(), it does not
-  /// compare a member's absence after a snapshot has shown that absence.
+  /// The view compares shard records, members and the config. It forgets an absent member, except
+  /// self(), once a snapshot shows the absence; after that it has nothing to compare.
   struct WentBack {
     Revision known;
     Revision found;
@@ -264,8 +265,7 @@ class View {
     return found != ripe_.end() ? &found->second : nullptr;
   }
 
-  /// Whether the node's member key is attached to the lease of this session. A claim's guard checks
-  /// the same.
+  /// Whether the node's member key has the lease of this session. A claim's guard checks the same.
   bool SessionAlive(const SessionRef& ref) const {
     const MemberFact* found = member(ref.node);
     return found != nullptr && found->HoldsSession(ref.session);
@@ -313,8 +313,8 @@ class View {
   /// VacantSince keeps the first time. Nullopt in three cases:
   ///  - This node knows nothing of the record yet.
   ///  - The record is in force.
-  ///  - A write's answer showed the record, and all that the view knows of the record's leader is
-  ///    older. The leader's session may have begun and ended unseen.
+  ///  - A write's answer showed the record, and all that the view knows of the leader is older than
+  ///    the record. So the leader's session may have begun and ended unseen.
   std::optional<TimePoint> UnledSince(ShardId shard) const {
     const TimePoint since = unled_since_.at(shard.value);
     return since == TimePoint::max() ? std::nullopt : std::optional(since);
@@ -352,7 +352,7 @@ class View {
 
   /// The session that the shard's record named just before the record became unreadable. The
   /// session may have ended before. Nullopt if the record named nobody, or is readable or absent
-  /// now. Also nullopt if others may have led in between, in these cases:
+  /// now. Also nullopt if the view can't tell which session that was, in these cases:
   ///  - An unreadable record followed a record of a newer schema.
   ///  - A read showed an unreadable record, and the view can't tell whether the key was written
   ///    more than once since the known record.
@@ -363,7 +363,7 @@ class View {
   }
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if the record is readable or absent. When another unreadable record follows, this time
-  /// stays, except if others may have led in between. Then the time begins again.
+  /// stays, but it begins again in the cases that are listed at LastKnownLeader.
   std::optional<TimePoint> DamagedSince(ShardId shard) const {
     const Damage* const damage = damage_.Of(shard);
     return damage != nullptr ? std::optional(damage->since) : std::nullopt;

@@ -95,7 +95,7 @@ class WriteExecutor {
   /// For a resend, pass the same write, and the `items` of the last result as `earlier`. An item
   /// without an entry in `earlier` counts as unknown, and entries without an item are ignored. Only
   /// unknown items are sent; the result repeats the outcomes of the others. Each run of adjacent
-  /// unknown items gets its own transactions; those of several items are nested from the start.
+  /// unknown items gets its own transactions, nested from the start if the run has several items.
   ///
   /// The server may refuse a whole portion (CallStatus). Examples: the credentials lack a right, or
   /// one item has too many bytes or operations. The other portions are still sent. Without

@@ -19,10 +19,10 @@
 //     standbys. A route that is sent has the greatest of these revisions: the view's, those of the
 //     route's keys, and the revision with which the route was last sent. So a route's revision
 //     never goes back.
-//   - A route that looks the same is sent again if the feed examines the shard (see Cost), and one
-//     of the route's keys has a greater revision than the route that was last sent. Reason: another
-//     server may have sent a router a different route meanwhile, and the greater revision tells
-//     which route is newer.
+//   - If the feed examines a shard (see Cost), and its route looks the same as before, the route is
+//     sent again if (and only if) one of its keys has a greater revision than the route last sent.
+//     Reason: another server may have sent a router a different route meanwhile, and the greater
+//     revision tells which route is newer.
 //   - Each route has its standbys, as ShardStatus::standbys gives them. A change of the standbys is
 //     a change of the route.
 //   - A route has the state kMoving only while a live move of its shard is in etcd, whatever the

@@ -45,12 +45,16 @@ std::shared_ptr<Watchdog> Watchdog::Of(const std::shared_ptr<Engine>& engine, Du
   return std::make_shared<Watchdog>(bound, Clock::Real(), executor, table, changed);
 }
 
+// While signs come in time, silent_ stays false, so that none of them posts a call of Look.
 void Watchdog::Look() {
-  silent_.store(true);
-  const TimePoint until = table_.AliveUntil();
+  TimePoint until = table_.AliveUntil();
   const TimePoint now = clock_.Now();
+  if (now >= until) {
+    silent_.store(true);
+    until = table_.AliveUntil();  // a sign that came meanwhile did not see it set
+    if (now < until) silent_.store(false);
+  }
   const bool alive = now < until;
-  if (alive) silent_.store(false);
   if (std::exchange(alive_, alive) != alive) changed_(alive);
   // After End nothing remains to be looked for.
   if (!alive || until == TimePoint::max() || std::exchange(looks_later_, true)) return;

@@ -59,8 +59,8 @@ class Watchdog final : public std::enable_shared_from_this<Watchdog> {
   Executor& executor_;
   LeadershipTable& table_;
   const std::function<void(bool alive)> changed_;
-  /// The loop sets it before it looks for a sign, and a sign clears it. So either the loop sees the
-  /// sign, or the caller that gave the sign learns that the loop must look again.
+  /// If no sign came in time, the loop sets it, and then looks for a sign once more. A sign clears
+  /// it. So the loop sees the sign, or the sign's caller learns that the loop must look again.
   std::atomic<bool> silent_{false};
   std::atomic<bool> begun_{false};
   std::mutex mutex_;    // so that Begin can't undo End

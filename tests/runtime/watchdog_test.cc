@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/manual_time.h"
@@ -15,6 +17,20 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+// The test's clock. It calls `meanwhile` once, when somebody next reads the time.
+class InterruptedClock final : public Clock {
+ public:
+  explicit InterruptedClock(const Clock& clock) : clock_(clock) {}
+  TimePoint Now() const override {
+    if (meanwhile) std::exchange(meanwhile, nullptr)();
+    return clock_.Now();
+  }
+  mutable std::function<void()> meanwhile;
+
+ private:
+  const Clock& clock_;
+};
 
 class WatchdogTest : public ::testing::Test {
  protected:
@@ -97,6 +113,36 @@ TEST_F(WatchdogTest, EachLookWaitsForOneTimer) {
   Sign();
   time_.Elapse(seconds(4));
   EXPECT_THAT(changes_, ElementsAre(false, true));
+}
+
+// Plan: a sign comes in time, in the middle of a call of Look. Its caller has nothing to post.
+TEST_F(WatchdogTest, ASignInTimeNeedsNoOtherLook) {
+  const InterruptedClock clock(time_);
+  const auto watchdog = std::make_shared<Watchdog>(seconds(5), clock, time_, table_,
+                                                   [](bool) { FAIL() << "nothing is to change"; });
+  watchdog->Begin();
+  time_.Elapse(seconds(4));
+  bool posts = true;
+  clock.meanwhile = [&] { posts = watchdog->NoteAlive(); };
+  watchdog->Look();
+  EXPECT_FALSE(posts);
+}
+
+// Plan: the time is over. The next sign comes in the middle of the call of Look that finds this.
+TEST_F(WatchdogTest, ALookSeesTheSignThatPostsNone) {
+  const InterruptedClock clock(time_);
+  LeadershipTable table(1, time_);
+  std::vector<bool> changes;
+  const auto watchdog = std::make_shared<Watchdog>(seconds(5), clock, time_, table,
+                                                   [&](bool alive) { changes.push_back(alive); });
+  watchdog->Begin();
+  bool posts = true;
+  clock.meanwhile = [&] { posts = watchdog->NoteAlive(); };
+  time_.Elapse(seconds(5));
+  EXPECT_FALSE(posts);
+  EXPECT_THAT(changes, IsEmpty());
+  time_.Elapse(seconds(5));
+  EXPECT_THAT(changes, ElementsAre(false));
 }
 
 // Plan: the node isn't ready yet, because it waits for its old lease. The program, which waits for

@@ -81,8 +81,8 @@ class MergedRoutes {
 
   /// Merges one message. The texts of errors do not name the server. Errors:
   ///   - kInvalidArgument: the message is malformed, or has more routes than the group has shards;
-  ///   - kInvalidArgument: the stream's first message maps keys in a way that this version does not
-  ///     know, with 0 shards, or with more than kMaxShards;
+  ///   - kInvalidArgument: the stream's first message names a hash function that this version does
+  ///     not know, or has a shard count of 0 or above kMaxShards;
   ///   - kInvalidArgument: with the message's new nodes, more nodes would be stored than
   ///     kMaxRouteNodes, or than LimitNodes allows;
   ///   - kNotFound: the stream's first message names another group;
