@@ -125,6 +125,7 @@ int Main(int argc, char** argv) {
   settings.batond = PathOf("batond");
   settings.self = SelfPath();
   settings.go_recipe = PathOf("go_recipe");
+  settings.kv_server = PathOf("kv_server");
   std::string sidecar;
   std::string bare_streams;
   std::vector<std::string> loading_node;

@@ -67,7 +67,6 @@ struct Death {
   std::uint32_t shards = 0;  ///< led by the killed process
 };
 
-using Processes = std::map<std::string, std::unique_ptr<Subprocess>>;
 using Leaders = std::map<std::string, std::uint32_t>;
 
 std::string LeaderOfMost(const Leaders& leaders) {
@@ -75,16 +74,6 @@ std::string LeaderOfMost(const Leaders& leaders) {
       std::max_element(leaders.begin(), leaders.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   return most->first;
-}
-
-// So that no lease of this kill runs out, and no guard acts, during the next one.
-void StopInOrder(const Processes& processes) {
-  for (const auto& [name, process] : processes) process->Signal(SIGTERM);
-  for (const auto& [name, process] : processes) {
-    if (!process->Wait(BootClock::now() + std::chrono::seconds(30))) {
-      throw std::runtime_error("a process does not stop");
-    }
-  }
 }
 
 std::string ReadyFileOf(const std::string& folder, const char* id) {
@@ -153,7 +142,7 @@ Death HarmDaemon(const Scene& scene, const Harm& harm) {
   const Death death = {Milliseconds(watch.Left(killed).value() - at),
                        Milliseconds(watch.LastClaim() - at), led};
   daemons.erase(killed);
-  StopInOrder(daemons);
+  StopInOrder(daemons);  // no lease of this kill runs out during the next one
   return death;
 }
 

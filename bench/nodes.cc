@@ -1,5 +1,7 @@
 #include "bench/nodes.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
@@ -8,6 +10,7 @@ namespace baton::bench {
 namespace {
 
 constexpr std::chrono::seconds kAwaitBound{120};
+constexpr std::chrono::seconds kStopBound{60};
 // Never reached: the expected number of nodes ends the cold start.
 constexpr std::chrono::minutes kSettle{10};
 
@@ -109,6 +112,15 @@ std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options) {
                                     .lifetime = ChildLifetime::kDiesWithStartingThread});
   if (!started) throw std::runtime_error(started.error().message);
   return std::move(started).value();
+}
+
+void StopInOrder(const Processes& processes) {
+  for (const auto& [name, process] : processes) process->Signal(SIGTERM);
+  for (const auto& [name, process] : processes) {
+    if (!process->Wait(BootClock::now() + kStopBound)) {
+      throw std::runtime_error("a process does not stop");
+    }
+  }
 }
 
 }  // namespace baton::bench

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,5 +54,10 @@ struct DaemonOptions {
   std::vector<std::string> more = {};
 };
 std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);
+
+/// By node.
+using Processes = std::map<NodeId, std::unique_ptr<Subprocess>>;
+/// SIGTERM for all, and waits for their ends.
+void StopInOrder(const Processes& processes);
 
 }  // namespace baton::bench

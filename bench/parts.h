@@ -19,6 +19,7 @@ struct Settings {
   std::string batond;     ///< the program's path
   std::string self;       ///< this program's
   std::string go_recipe;  ///< where go_recipe/main.go is, if it was built
+  std::string kv_server;  ///< where examples/kv's server is, if it was built
 
   /// Shard counts that parts (a) and (b) go through.
   std::vector<std::uint32_t> sizes() const {
@@ -56,7 +57,8 @@ void MeasureTls(const Settings& settings, Report& report);
 /// from the SIGKILL to the last shard's new leader.
 void MeasureGuarded(const Settings& settings, Report& report);
 /// (n) One of three nodes whose shards take 2 s to load is killed, with and without standbys: from
-/// the SIGKILL until its shards are served again.
+/// the SIGKILL until its shards are served again. The same for examples/kv, until its callers get
+/// answers again.
 void MeasureStandbys(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

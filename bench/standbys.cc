@@ -5,16 +5,18 @@
 // The time runs from just before the SIGKILL to the end of a shard's Acquired in another process,
 // when the shard is loaded there and led: from then on it is served. All processes read one clock.
 //
+// The same with the servers of examples/kv, as their callers see it (kv_kill.h).
+//
 // Each kill has a group of its own, as in part (m).
-#include <signal.h>
-
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <thread>
 
 #include "bench/group_watch.h"
+#include "bench/kv_kill.h"
 #include "bench/loading_node.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"
@@ -31,17 +33,7 @@ constexpr std::chrono::milliseconds kCalm{500};
 constexpr const char* kNames[] = {"a", "b", "c"};
 constexpr double kAim = 50;  // milliseconds
 
-using Processes = std::map<std::string, std::unique_ptr<Subprocess>>;
-
-struct Scene {
-  const Settings& settings;
-  lab::PrivateEtcd& etcd;
-  std::uint32_t standbys = 0;
-  std::string group;
-  std::string folder;
-};
-
-Processes StartAll(const Scene& scene) {
+Processes StartAll(const StandbyScene& scene) {
   const auto guard = std::filesystem::path(scene.settings.batond).replace_filename("baton-guard");
   Processes nodes;
   for (const char* id : kNames) {
@@ -64,7 +56,7 @@ Processes StartAll(const Scene& scene) {
 }
 
 // Nobody is killed before every shard is served, has its ready standbys, and every guard waits.
-bool Ready(const Scene& scene, const GroupWatch& watch) {
+bool Ready(const StandbyScene& scene, const GroupWatch& watch) {
   std::size_t served = 0;
   for (const char* id : kNames) {
     if (!LockIsAwaited(runtime::StateFileIn(scene.folder + "/" + id))) return false;
@@ -75,7 +67,7 @@ bool Ready(const Scene& scene, const GroupWatch& watch) {
 }
 
 // When the processes that live serve the shards. Some may be missing.
-std::vector<TimePoint> ServedSince(const Scene& scene, const std::vector<ShardId>& shards,
+std::vector<TimePoint> ServedSince(const StandbyScene& scene, const std::vector<ShardId>& shards,
                                    TimePoint killed) {
   std::vector<TimePoint> served;
   std::map<ShardId, TimePoint> all;
@@ -89,18 +81,8 @@ std::vector<TimePoint> ServedSince(const Scene& scene, const std::vector<ShardId
   return served;
 }
 
-// So that no guard acts during the next kill.
-void StopInOrder(const Processes& nodes) {
-  for (const auto& [name, process] : nodes) process->Signal(SIGTERM);
-  for (const auto& [name, process] : nodes) {
-    if (!process->Wait(BootClock::now() + std::chrono::seconds(60))) {
-      throw std::runtime_error("a process does not stop");
-    }
-  }
-}
-
 // Returns the milliseconds after which each of the killed process's shards was served again.
-std::vector<double> KillOne(const Scene& scene) {
+std::vector<double> KillOne(const StandbyScene& scene) {
   std::filesystem::create_directory(scene.folder);
   GroupWatch watch(scene.etcd, scene.group, kShards);
   Processes nodes = StartAll(scene);
@@ -125,14 +107,16 @@ std::vector<double> KillOne(const Scene& scene) {
       },
       kPause);
   nodes.erase(victim);
-  StopInOrder(nodes);
+  StopInOrder(nodes);  // no guard acts during the next kill
   std::vector<double> took;
   for (const TimePoint at : served) took.push_back(Milliseconds(at - killed));
   return took;
 }
 
 struct Contender {
+  std::string id;  ///< in the names of its groups
   std::string name;
+  std::vector<double> (*kill)(const StandbyScene& scene) = nullptr;
   std::uint32_t standbys = 0;
   int kills = 1;  ///< in each round
   Series each = {};
@@ -140,14 +124,14 @@ struct Contender {
   Series rounds = {};  ///< the medians of `all`
 };
 
-void RunRound(Scene scene, Contender& contender) {
+void RunRound(StandbyScene scene, Contender& contender) {
   scene.standbys = contender.standbys;
   Series took;
   for (int kill = 0; kill < contender.kills; ++kill) {
-    scene.group = "standbys" + std::to_string(contender.standbys) + "-" +
+    scene.group = contender.id + std::to_string(contender.standbys) + "-" +
                   std::to_string(contender.all.values().size());
     scene.folder = scene.etcd.folder() + "/" + scene.group;
-    const std::vector<double> served = KillOne(scene);
+    const std::vector<double> served = contender.kill(scene);
     for (const double one : served) contender.each.Add(one);
     took.Add(*std::max_element(served.begin(), served.end()));
     contender.all.Add(took.values().back());
@@ -160,37 +144,66 @@ std::string NoteOf(const Series& series, const char* of) {
          Grouped(series.values().size()) + of;
 }
 
-void Tell(const Contender& with, const Contender& without, Report& report) {
-  const std::string what = "kill -9, 2 s to load: served again, ";
-  for (const Contender* contender : {&with, &without}) {
-    report.Add({"n", what + "1 shard, " + contender->name, "ms", contender->each,
+/// With standbys and without.
+struct Pair {
+  std::string what;    ///< in the rows
+  std::string demand;  ///< on shards with standbys
+  Contender with;
+  Contender without;
+};
+
+void Tell(const Pair& pair, Report& report) {
+  for (const Contender* contender : {&pair.with, &pair.without}) {
+    report.Add({"n", pair.what + ", 1 shard, " + contender->name, "ms", contender->each,
                 NoteOf(contender->each, " shards")});
-    report.Add({"n", what + "all shards, " + contender->name, "ms", contender->all,
+    report.Add({"n", pair.what + ", all shards, " + contender->name, "ms", contender->all,
                 NoteOf(contender->all, " kills")});
   }
-  report.Add(
-      {"n", "  without standbys / with, all shards", "x", Ratio(without.rounds, with.rounds)});
-  const double p99 = Percentile(with.each.values(), 99);
-  report.Judge(
-      {"kill -9 of one of 3 nodes with guards and ready standbys, shards that take 2 s to "
-       "load: a shard served again, p99",
-       "< " + Short(kAim) + " ms", Short(p99) + " ms", p99 < kAim});
+  report.Add({"n", "  without standbys / with, all shards", "x",
+              Ratio(pair.without.rounds, pair.with.rounds)});
+  const double p99 = Percentile(pair.with.each.values(), 99);
+  report.Judge({pair.demand, "< " + Short(kAim) + " ms", Short(p99) + " ms", p99 < kAim});
+}
+
+void Measure(const Settings& settings, lab::PrivateEtcd& etcd, Pair& pair) {
+  std::vector<Contender*> order = {&pair.with, &pair.without};
+  for (int round = 0; round < settings.repeat; ++round) {
+    for (Contender* contender : order) {
+      RunRound({.settings = settings, .etcd = etcd, .group = {}, .folder = {}}, *contender);
+    }
+    std::reverse(order.begin(), order.end());
+  }
+}
+
+Pair PairOf(const std::string& id, std::vector<double> (*kill)(const StandbyScene& scene)) {
+  return {.what = {},
+          .demand = {},
+          .with = {.id = id, .name = "with standbys", .kill = kill, .standbys = 1, .kills = 4},
+          .without = {.id = id, .name = "without", .kill = kill, .standbys = 0, .kills = 2}};
 }
 
 }  // namespace
 
 void MeasureStandbys(const Settings& settings, Report& report) {
   const auto etcd = StartEtcd();
-  Contender with{.name = "with standbys", .standbys = 1, .kills = 4};
-  Contender without{.name = "without", .standbys = 0, .kills = 2};
-  std::vector<Contender*> order = {&with, &without};
-  for (int round = 0; round < settings.repeat; ++round) {
-    for (Contender* contender : order) {
-      RunRound({.settings = settings, .etcd = *etcd, .group = {}, .folder = {}}, *contender);
-    }
-    std::reverse(order.begin(), order.end());
+  Pair nodes = PairOf("standbys", KillOne);
+  nodes.what = "kill -9, 2 s to load: served again";
+  nodes.demand =
+      "kill -9 of one of 3 nodes with guards and ready standbys, shards that take 2 s to load: a "
+      "shard served again, p99";
+  Measure(settings, *etcd, nodes);
+  Tell(nodes, report);
+  if (!HasKvServer(settings)) {
+    std::printf("n  examples/kv is left out: kv_server is not built\n");
+    return;
   }
-  Tell(with, without, report);
+  Pair kv = PairOf("kv", KillKvServer);
+  kv.what = "examples/kv, kill -9, 2 s to load: callers answered again";
+  kv.demand =
+      "kill -9 of one of 3 servers of examples/kv with guards and ready standbys, shards that take "
+      "2 s to load: a caller answered again, p99";
+  Measure(settings, *etcd, kv);
+  Tell(kv, report);
 }
 
 }  // namespace baton::bench

@@ -296,11 +296,22 @@ Standbys::Number Standbys::IdleReplica(ShardId shard, const MemberFact* leader) 
   if (found != replicas.end()) return *found;
   if (replicas.size() <= Wanted(shard)) return kFree;
   const std::string& spread = placement_[rule_of_[shard.value]].spread;
-  const auto shares = [&](Number node) {
-    return nodes_[node].Label(spread) == leader->Label(spread);
-  };
-  const auto last = std::find_if(replicas.rbegin(), replicas.rend(), shares);
-  return last != replicas.rend() ? *last : replicas.back();
+  const ReplicaChoice& choice = choices_[rule_of_[shard.value]];
+  // By rank, which counts the leader, and then by preference and score, as among the replicas.
+  Number last = kFree;
+  std::ptrdiff_t rank_of_last = 0;
+  for (auto replica = replicas.begin(); replica != replicas.end(); ++replica) {
+    const std::string& value = nodes_[*replica].Label(spread);
+    const auto shares = [&](Number node) { return nodes_[node].Label(spread) == value; };
+    const std::ptrdiff_t rank =
+        std::count_if(replicas.begin(), replica, shares) + (leader->Label(spread) == value ? 1 : 0);
+    const bool later = last == kFree || rank > rank_of_last ||
+                       (rank == rank_of_last && choice.Before(shard, last, *replica));
+    if (!later) continue;
+    last = *replica;
+    rank_of_last = rank;
+  }
+  return last;
 }
 
 std::vector<NodeId> Standbys::Of(ShardId shard, const MemberFact* leader) const {

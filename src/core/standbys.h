@@ -18,9 +18,11 @@
 //  - The leader is a replica: all other replicas stand by.
 //  - The leader is no replica, and there are at most k replicas: all replicas stand by.
 //  - The leader is no replica, and there are k + 1 replicas: one does not stand by. It is the last
-//    replica with the leader's `spread` value, or the last of all if no replica has this value.
+//    one if the leader counts as the first replica with its `spread` value. So the nodes stand by
+//    that would be chosen after the leader.
 //
-// So a change of the leader makes at most one node begin to stand by.
+// So a change of the leader makes at most one node begin to stand by. A node that comes or goes
+// changes no more standbys elsewhere than it has itself.
 //
 // Deterministic, without floating point: once settled(), all nodes with the same view agree. Nodes
 // with different views may disagree. That does no harm: a standby has no right to lead.

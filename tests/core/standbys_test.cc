@@ -119,17 +119,24 @@ PlacementRule RuleOfAllKinds(std::mt19937_64& random) {
   return rule;
 }
 
+// For each shard the replicas, and the standbys of each leader, also of one that the rule forbids.
 void ExpectNaive(const Table& table, const Facts& facts, const std::string& which) {
   for (std::uint32_t s = 0; s < table.shards; ++s) {
-    ASSERT_EQ(table.standbys.ReplicasOf(ShardId{s}),
-              NaiveReplicas(table.rules.Of(ShardId{s}), ShardId{s}, Pointers(facts)))
-        << which << " shard " << s;
+    const PlacementRule* const rule = table.rules.Of(ShardId{s});
+    const std::vector<NodeId> replicas = NaiveReplicas(rule, ShardId{s}, Pointers(facts));
+    ASSERT_EQ(table.standbys.ReplicasOf(ShardId{s}), replicas) << which << " shard " << s;
+    ASSERT_EQ(table.standbys.Of(ShardId{s}, nullptr), replicas) << which << " shard " << s;
+    for (const auto& [id, fact] : facts) {
+      ASSERT_EQ(table.standbys.Of(ShardId{s}, &fact),
+                NaiveStandbys(rule, ShardId{s}, Pointers(facts), &fact))
+          << which << " shard " << s << " led by " << id;
+    }
   }
 }
 
 // Plan: in 4,000 groups, each of two rules has its shards, and then the nodes change: some
-// come, some go, some are others. The replicas are those that a naive choice finds, before and
-// after. Two zones of 3 and 1 nodes, and of 2 and 2, are among them.
+// come, some go, some are others. The replicas and the standbys are those that a naive choice
+// finds, before and after. Two zones of 3 and 1 nodes, and of 2 and 2, are among them.
 TEST(Standbys, ReplicasAreThoseOfANaiveChoice) {
   std::mt19937_64 random(11);
   std::map<std::multiset<std::size_t>, int> seen;

@@ -74,7 +74,9 @@ void Checkers::NoteRecords(const Process& process, const pb::TxnRequest& request
     if (!operation.has_request_put()) continue;
     const pb::PutRequest& put = operation.request_put();
     const auto [found, first] = seen.records.try_emplace(
-        put.key() + put.value(), SentRecord{.first = world_.now(), .acted = {}});
+        put.key() + put.value(),
+        SentRecord{.first = world_.now(), .acted = {}, .decided_after = seen.nothing_open});
+    ++found->second.copies;
     if (first) CheckSaid(process, put);
     const auto shard = shard_of_key_.find(put.key());
     if (shard == shard_of_key_.end() || seen.shards.empty()) continue;
@@ -139,6 +141,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
 // Each request to change a policy has an actor of its own.
 void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
   if (after.name.kind == PolicyKind::kDrain) eligible_at_ = world_.now();
+  if (after.name.kind == PolicyKind::kLimits) NoteLimits(after);
   if (after.name.kind == PolicyKind::kChanged) {
     policies_changed_ = after.present ? after.revision : Revision{};
   }
@@ -263,6 +266,7 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
   NoteMember(before, after);
+  NoteMovable(before, after);
   NoteLabels(after);
   NoteAway(before, after);
   const bool held = before.present && before.lease.value != 0;

@@ -23,6 +23,8 @@
 //       failed is not tried again without a pause: a write, or an activation.
 //
 //   I9  At rest every shard is led, the group is balanced, no move is left, and nothing is written.
+//       A node that plans moves keeps to the limit of moves in flight that holds. (What exactly:
+//       checkers_limits.cc.)
 //
 //   I10 If a shard's leaders died soon, several times in a row, its record counts them, and nobody
 //       claims it before its wait is over.
@@ -79,6 +81,8 @@ struct CheckerOptions {
   Duration release_timeout{};
   Duration callback_timeout{};
   std::size_t expect_nodes = 0;
+  /// Each node's own limit of planned moves in flight.
+  std::uint32_t max_moves = 0;
   /// Every shard has a leader again this long after the last disturbance, at most.
   Duration failover_bound{};
   /// At rest, the process that has to take a move's next step takes it within this time.
@@ -135,7 +139,9 @@ struct Observed {
   HeirCounts heirs_judged{};               ///< their shards that had a ready standby
   std::uint64_t held_judged =
       0;  ///< nodes that could have held more after such a death than they may
-  std::uint64_t takeovers = 0;  ///< of kept shards, by another node or state directory
+  std::uint64_t plans_at_limit = 0;  ///< moves that were planned up to the limit, as surely known
+  std::uint64_t plans_at_ordered_limit = 0;  ///< of these, up to one that an operator had ordered
+  std::uint64_t takeovers = 0;               ///< of kept shards, by another node or state directory
   StormCounts storms{};
   std::uint64_t leaderships = 0;              ///< that began
   std::uint64_t leaderships_under_never = 0;  ///< whose claim was committed under kNever
@@ -319,6 +325,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   struct SentRecord {
     TimePoint first{};
     Term acted;  ///< the term in which the application acted on the shard when it was last sent
+    /// When the process last had no write under way before it first sent this: it decided later.
+    TimePoint decided_after = TimePoint::min();
+    int copies = 0;
   };
   struct Seen {
     std::vector<Led> shards;
@@ -334,6 +343,13 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     TimePoint succeeded_before = TimePoint::min();  ///< and when another one did before that
     unsigned turns = 0;                             ///< how often something ran there
   };
+  /// Who plans moves under the limit: the balancer, or a leader on which a shard fails.
+  struct PlannedBy {
+    int process = 0;
+    SessionId session;
+    bool balancer = false;
+    friend bool operator==(const PlannedBy&, const PlannedBy&) = default;
+  };
   struct Move {
     MoveFact fact;
     Revision changed;  ///< the revision of its last change, deletion included
@@ -342,6 +358,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     TimePoint prepared_at{};
     TimePoint since{};  ///< when it was planned, or prepared
     std::optional<TimePoint> void_since;
+    // Of its last plan.
+    TimePoint planned_at{};
+    std::optional<PlannedBy> by;       ///< nullopt: an operator's, or not known
+    const SentRecord* sent = nullptr;  ///< by the planner; null: not known
   };
   /// The session that has to act for a move, since when, and within which time.
   struct Step {
@@ -371,6 +391,14 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
   void CheckPlanner(const MoveFact& planned, int origin);
+  // The limit of planned moves in flight (checkers_limits.cc).
+  void NoteLimits(const PolicyFact& after);
+  void NoteMovable(const MemberFact& before, const MemberFact& after);
+  void NotePlan(Move& planned, int origin);
+  void CheckLimit(const Move& planned);
+  std::optional<PlannedBy> WhoPlanned(const MoveFact& planned, int origin) const;
+  bool SurelyInFlight(const Move& move, const Move& planned) const;
+  std::uint32_t MostMoves(const Move& planned) const;
   // Members that come and go (checkers_members.cc).
   void NoteCame(const Process& process, Seen& seen);
   bool NoteCame(const NodeId& node, Came& came, std::optional<SessionId> session,
@@ -516,6 +544,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::optional<std::vector<TimePoint>> claims_;
   bool restoring_ = false;
   Placement placement_;  ///< as the last readable config has it
+  TimePoint placement_changed_at_{};
+  /// When the node's session, zone or labels last changed, or whether it lives.
+  std::map<NodeId, TimePoint> movable_changed_at_;
+  /// The policy's limits of moves in flight, the present one at the end, and since when they hold;
+  /// 0: none was ordered.
+  std::vector<std::pair<TimePoint, std::uint32_t>> max_moves_{{TimePoint{}, 0}};
   /// A session's readable member records with different labels, the last one at the end, and when
   /// it was written.
   std::map<SessionId, std::vector<std::pair<TimePoint, MemberFact>>> said_;

@@ -41,6 +41,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
     world_.Say("move of " + Text(after.shard) + " " + ToString(after.phase) + " " + after.from +
                "->" + after.to + ", ends term " + std::to_string(after.ends.value));
   }
+  if (after.present && after.phase == MovePhase::kPlanned) NotePlan(kept, origin);
   if (!after.present || origin == kByOperator) return;
   if (after.phase == MovePhase::kPrepared) {
     if (std::exchange(kept.prepared, after.ends) != after.ends) kept.prepared_at = world_.now();
@@ -49,6 +50,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
     if (!planned) Violation("I6", Text(after.shard) + "'s move was prepared, and not planned");
   } else if (PlannedByLeader(after)) {
     CheckPlanner(after, origin);
+    CheckLimit(kept);
     CheckOtherTry(after, origin);
   } else if (PlannedByBalancer(after)) {
     const auto planner = session_process_.find(balancer_.session);
@@ -59,6 +61,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
                           std::to_string(origin) + ", which is not the balancer");
     }
     CheckPlanner(after, origin);
+    CheckLimit(kept);
     CheckMayGet(after.to, keyspace_.MoveKey(after.shard), origin);
   }
 }

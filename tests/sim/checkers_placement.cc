@@ -25,6 +25,7 @@ void Checkers::NoteSettings(const ConfigFact& after) {
   const bool readable = after.present && after.readability == Readability::kReadable;
   if (!readable || after.shards != options_.shards) return;
   NoteFailover(after.failover);
+  if (placement_ != after.placement) placement_changed_at_ = world_.now();
   placement_ = after.placement;
 }
 

@@ -1,10 +1,10 @@
 #include "sim/checkers_standbys.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "core/options.h"
-#include "core/pools.h"
-#include "core/standbys.h"
 #include "etcd/records.h"
 #include "sim/checkers.h"
 
@@ -18,20 +18,21 @@ constexpr Duration kSaidOf = milliseconds(1200);
 
 std::string OfShard(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
-// The nodes that may stand by, sorted by id.
-std::vector<const MemberFact*> MayStandBy(const core::View& truth, const NodeId& without) {
-  std::vector<const MemberFact*> nodes;
-  for (const auto& [node, member] : truth.members()) {
-    const bool may = member.Live() && member.weight > 0 && !truth.Draining(member);
-    if (may && node != without) nodes.push_back(&member);
-  }
-  return nodes;
+// The number of the rule's first preference that the node fits; if it fits none, the number after
+// them all.
+std::ptrdiff_t PreferenceOf(const PlacementRule& rule, const MemberFact& node) {
+  const auto fits = [&](const LabelTerms& terms) { return node.Fits(terms); };
+  return std::find_if(rule.prefer.begin(), rule.prefer.end(), fits) - rule.prefer.begin();
 }
 
-core::Standbys NewStandbys(const core::View& truth, const NodeId& without = {}) {
-  core::Standbys standbys;
-  standbys.Update(truth.rules(), truth.shard_count(), MayStandBy(truth, without));
-  return standbys;
+// Of the nodes that fit what the rule requires, those of the earliest preference.
+std::vector<const MemberFact*> WantedBy(const PlacementRule& rule,
+                                        std::vector<const MemberFact*> nodes) {
+  std::erase_if(nodes, [&](const MemberFact* node) { return !node->Fits(rule.require); });
+  std::ptrdiff_t best = std::ssize(rule.prefer);
+  for (const MemberFact* node : nodes) best = std::min(best, PreferenceOf(rule, *node));
+  std::erase_if(nodes, [&](const MemberFact* node) { return PreferenceOf(rule, *node) > best; });
+  return nodes;
 }
 
 }  // namespace
@@ -96,19 +97,9 @@ void StandbyChecker::CheckSaid(const Process& process, const MemberFact& said) {
 
 // ---- what etcd has ----
 
-std::vector<std::vector<NodeId>> StandbyChecker::Replicas(const core::View& truth,
-                                                          const NodeId& without) {
-  const core::Standbys standbys = NewStandbys(truth, without);
-  std::vector<std::vector<NodeId>> replicas;
-  for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
-    replicas.push_back(standbys.Of(ShardId{s}, nullptr));
-  }
-  return replicas;
-}
-
 void StandbyChecker::NoteGroup(const core::View& truth, TimePoint now) {
   std::vector<SessionRef> may;
-  for (const MemberFact* member : MayStandBy(truth, {})) {
+  for (const MemberFact* member : ReplicaOracle::MayStandBy(truth)) {
     may.push_back({member->node, member->session});
   }
   if (may != may_stand_by_ || truth.rules().placement() != rules_) {
@@ -130,7 +121,7 @@ void StandbyChecker::NoteGroup(const core::View& truth, TimePoint now) {
   }
   says_ = std::move(says);
   std::map<Place, TimePoint> ready;
-  replicas_ = Replicas(truth);
+  replicas_ = oracle_.Replicas(truth);
   for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
     for (const NodeId& node : replicas_[s]) {
       const Place place(ShardId{s}, node);
@@ -175,22 +166,24 @@ bool StandbyChecker::CheckClaim(const Claim& claim) const {
 // ---- at rest ----
 
 std::string StandbyChecker::Unsettled(const core::View& truth, const Processes& processes) const {
+  const ReplicaOracle::ByShard standbys = oracle_.Standbys(truth);
   for (const auto& process : processes) {
     if (!process->alive() || process->leaving() || process->halted()) continue;
-    std::string differs = DiffersAt(truth, *process);
+    std::string differs = DiffersAt(truth, standbys, *process);
     if (!differs.empty()) return process->Name() + differs;
   }
   return {};
 }
 
-std::string StandbyChecker::DiffersAt(const core::View& truth, const Process& process) const {
+std::string StandbyChecker::DiffersAt(const core::View& truth,
+                                      const ReplicaOracle::ByShard& standbys,
+                                      const Process& process) const {
   const MemberFact* member = truth.member(process.node());
   if (member == nullptr || !member->Live()) return " is no member";
-  const core::Standbys standbys = NewStandbys(truth);
   const bool listens = process.core().options().has_listener;
   for (std::uint32_t s = 0; s < truth.shard_count(); ++s) {
     const ShardId shard{s};
-    const std::vector<NodeId> nodes = standbys.Of(shard, truth.LeaderOf(shard));
+    const std::vector<NodeId>& nodes = standbys[s];
     const bool should = std::find(nodes.begin(), nodes.end(), process.node()) != nodes.end();
     const bool does = RoleOf(process, shard) == Role::kStandsBy;
     if (listens && should && !does) return " does not stand by for " + OfShard(shard);
@@ -279,7 +272,7 @@ void Checkers::ExpectHeirs(const NodeId& dead, HeirRule rule) {
   heirs_by_ = rule;
   ++observed_.heir_deaths[static_cast<std::size_t>(rule)];
   const core::View truth = Truth();
-  const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
+  const ReplicaOracle::ByShard replicas = standbys_.Replicas(truth, dead);
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     if (shards_[s].record.leader != dead) continue;
     const auto heir = std::find_if(replicas[s].begin(), replicas[s].end(), [&](const NodeId& node) {
@@ -296,14 +289,10 @@ void Checkers::ExpectHeirs(const NodeId& dead, HeirRule rule) {
 void Checkers::CheckOrder(ShardId shard, const NodeId& heir, const core::View& truth) {
   const PlacementRule* const rule = truth.rules().Of(shard);
   if (rule == nullptr || !rule->spread.empty()) return;
-  const auto place = [&](const MemberFact& member) {
-    const std::size_t preference = core::PreferenceOf(*rule, member);
-    return preference > 0 ? preference : rule->prefer.size() + 1;
-  };
-  const std::size_t of_heir = place(*truth.member(heir));
+  const std::ptrdiff_t of_heir = PreferenceOf(*rule, *truth.member(heir));
   for (const auto& [node, member] : truth.members()) {
     const bool ready = member.Live() && member.ReadyFor(shard) && node != RecordOf(shard).leader;
-    if (!ready || place(member) >= of_heir) continue;
+    if (!ready || PreferenceOf(*rule, member) >= of_heir) continue;
     Violation("I14", heir + " comes first for " + Text(shard) + ", and the rule prefers " + node +
                          ", which is ready, too");
   }
@@ -337,7 +326,7 @@ std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
   held_since_ = world_.now();
   changed_heirs_.clear();
   const core::View truth = Truth();
-  const std::vector<std::vector<NodeId>> replicas = StandbyChecker::Replicas(truth, dead);
+  const ReplicaOracle::ByShard replicas = standbys_.Replicas(truth, dead);
   std::map<NodeId, std::size_t> holds;
   std::map<NodeId, std::size_t> kept;
   std::size_t vacant = 0;
@@ -363,7 +352,7 @@ std::map<NodeId, std::size_t> Checkers::MostHeldAfter(const NodeId& dead) {
   }
   // A rule that leaves out nodes counts for all shards here (standbys.cc).
   std::vector<const MemberFact*> wanted = others;
-  if (!placement_.empty()) wanted = core::FirstChoice(placement_.front(), others);
+  if (!placement_.empty()) wanted = WantedBy(placement_.front(), others);
   std::size_t weights = 0;
   for (const MemberFact* member : wanted) weights += member->weight;
   std::map<NodeId, std::size_t> most;

@@ -1,5 +1,6 @@
 // StandbyChecker: the part of the checkers for standbys, I14. It judges by the callbacks of
-// applications and by the keys of etcd; who stands by for what it computes again from these.
+// applications and by the keys of etcd; who stands by for what it computes from these by an oracle
+// of its own (replica_oracle.h).
 //
 //  - Order, at each application: `standby` comes only while it neither leads the shard (from
 //    `acquired` to `lost`) nor stands by already, and `standby_ended` only while it stands by.
@@ -13,8 +14,8 @@
 //    it says nothing of it.
 //  - If a leader dies, its shard goes to the first of its ready standbys, if there is one. (What is
 //    left out: CheckClaim.) At rest each claim is judged: Checkers::ExpectHeirs.
-//  - At rest, exactly the nodes that a new computation finds stand by, and each member says that it
-//    is ready for exactly what its application said last.
+//  - At rest, exactly the nodes that the oracle finds stand by, and each member says that it is
+//    ready for exactly what its application said last.
 //
 // For one thread.
 #pragma once
@@ -29,6 +30,7 @@
 
 #include "core/view.h"
 #include "sim/process.h"
+#include "sim/replica_oracle.h"
 
 namespace baton::sim {
 
@@ -81,10 +83,10 @@ class StandbyChecker {
 
   /// Says what is not as it should be at rest; empty: nothing.
   std::string Unsettled(const core::View& truth, const Processes& processes) const;
-  /// By shard: the nodes that stand by for it if nobody leads it, in their order, computed again as
-  /// if `without` were gone.
-  static std::vector<std::vector<NodeId>> Replicas(const core::View& truth,
-                                                   const NodeId& without = {});
+  /// ReplicaOracle::Replicas.
+  ReplicaOracle::ByShard Replicas(const core::View& truth, const NodeId& without) const {
+    return oracle_.Replicas(truth, without);
+  }
 
  private:
   enum class Role : std::uint8_t { kNone, kStandsBy, kLeads };
@@ -95,20 +97,22 @@ class StandbyChecker {
   };
 
   Role RoleOf(const Process& process, ShardId shard) const;
-  std::string DiffersAt(const core::View& truth, const Process& process) const;
+  std::string DiffersAt(const core::View& truth, const ReplicaOracle::ByShard& standbys,
+                        const Process& process) const;
 
   const Report report_;
+  ReplicaOracle oracle_;
   std::map<std::pair<int, ShardId>, Since> roles_;  ///< by process; absent: always kNone
   /// The sessions that may stand by, and by which rules; when that last changed, and before.
   std::vector<SessionRef> may_stand_by_;
   Placement rules_;
   TimePoint changed_at_{};
   TimePoint changed_before_{};
-  std::vector<std::vector<NodeId>> replicas_;  ///< by shard, in their order
-  std::map<Place, TimePoint> ready_since_;     ///< of replicas that are ready
-  std::set<Place> says_;                       ///< whose member record says so
-  std::map<Place, TimePoint> said_until_;      ///< when it stopped saying so
-  std::map<ShardId, TimePoint> said_at_;       ///< when the last node began or stopped
+  ReplicaOracle::ByShard replicas_;         ///< by shard, in their order
+  std::map<Place, TimePoint> ready_since_;  ///< of replicas that are ready
+  std::set<Place> says_;                    ///< whose member record says so
+  std::map<Place, TimePoint> said_until_;   ///< when it stopped saying so
+  std::map<ShardId, TimePoint> said_at_;    ///< when the last node began or stopped
   bool vacancies_ = false;
   TimePoint vacancies_since_{};
   TimePoint no_vacancies_since_{};

@@ -43,6 +43,7 @@ CheckerOptions CheckerOptionsOf(const Plan& plan) {
   // nested.
   options.step_bound = kStepBound + 2 * plan.core.shards * plan.etcd.commit_most;
   options.expect_nodes = plan.core.expect_nodes;
+  options.max_moves = plan.core.max_moves;
   // A lease, an etcd leader lost meanwhile, the scan, the settle time and the brake's, three
   // successors passed over, and a watch that stands still.
   options.failover_bound = 2 * Duration(plan.core.ttl) + 2 * plan.core.settle + seconds(15);

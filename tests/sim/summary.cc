@@ -54,6 +54,8 @@ void Summary::Add(const RunResult& result) {
   observed_.overlaps += result.observed.overlaps;
   observed_.crashes += result.observed.crashes;
   observed_.crashed_leaderships += result.observed.crashed_leaderships;
+  observed_.plans_at_limit += result.observed.plans_at_limit;
+  observed_.plans_at_ordered_limit += result.observed.plans_at_ordered_limit;
   observed_.takeovers += result.observed.takeovers;
   observed_.placed += result.observed.placed;
   observed_.outran_a_label += result.observed.outran_a_label;
@@ -169,6 +171,8 @@ std::string Summary::Text() const {
       Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
       Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) +
       Line("longest step of a move, ms", Millis(observed_.longest_step)) +
+      Line("moves up to the limit", observed_.plans_at_limit) +
+      Line("  that was ordered", observed_.plans_at_ordered_limit) +
       Line("crashes under never", observed_.crashes) +
       Line("leaderships lost in them", observed_.crashed_leaderships) +
       Line("takeovers before a release", observed_.takeovers) +

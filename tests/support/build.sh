@@ -34,22 +34,23 @@ baton_stale_cache_option() {
 baton_has_part() { grep -qs "^build $2/all:" "$1/build.ninja"; }
 
 # baton_configure PRESET FOLDER LOG [PART...]: configures FOLDER so that it can build the named parts: tests (with the
-# examples, which the tests run) and bench. It keeps the parts that another script configured there, and leaves out the
-# others. Every option is always given, so scripts may use a folder in any order. If BATON_WERROR is ON, as .ci/run sets
-# it, warnings are errors. Prints nothing unless it fails.
+# examples, which the tests run), bench and examples. It keeps the parts that another script configured there, and leaves
+# out the others. Every option is always given, so scripts may use a folder in any order. If BATON_WERROR is ON, as
+# .ci/run sets it, warnings are errors. Prints nothing unless it fails.
 baton_configure() {
-  local preset=$1 folder=$2 log=$3 boost stale part tests=OFF bench=OFF
+  local preset=$1 folder=$2 log=$3 boost stale part tests=OFF bench=OFF examples=OFF
   shift 3
   stale=$(baton_stale_cache_option "$folder")
-  for part in tests bench; do
+  for part in tests bench examples; do
     if [[ " $* " == *" $part "* ]] || { [[ -z $stale ]] && baton_has_part "$folder" "$part"; }; then
       printf -v "$part" ON
     fi
   done
+  [[ $tests == OFF ]] || examples=ON
   boost=$(baton_boost_option "$folder") || return 1
   # shellcheck disable=SC2086  # one word or none
   (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale ${boost:+"$boost"} "-DBATON_TESTS=$tests" \
-    "-DBATON_EXAMPLES=$tests" "-DBATON_BENCH=$bench" \
+    "-DBATON_EXAMPLES=$examples" "-DBATON_BENCH=$bench" \
     "-DCMAKE_COMPILE_WARNING_AS_ERROR=${BATON_WERROR:-OFF}") >"$log" 2>&1 || {
     cat -- "$log" >&2
     echo "baton: configuring failed; the log is $log" >&2
