@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "core/drawn_nodes.h"
 #include "core/standbys.h"
 
 namespace baton::core {
 namespace {
-
-using Facts = std::map<NodeId, MemberFact>;
 
 constexpr std::uint32_t kShards = 1000;
 constexpr std::size_t kFewest = 20;  // standbys, of a member that says something
@@ -26,7 +25,7 @@ enum class Leaders : std::uint8_t {
   kAllowed,
 };
 
-struct Group {
+struct DrawnGroup {
   Facts nodes;
   Placement rules;
   Leaders leaders{};
@@ -36,15 +35,6 @@ struct Group {
 template <typename Values>
 auto Even(std::mt19937_64& random, const Values& values) {
   return values[random() % values.size()];
-}
-std::string Uneven(std::mt19937_64& random, const std::vector<std::string>& values) {
-  return values[std::min(random() % values.size(), random() % values.size())];
-}
-
-std::vector<const MemberFact*> Pointers(const Facts& facts) {
-  std::vector<const MemberFact*> pointers;
-  for (const auto& [id, fact] : facts) pointers.push_back(&fact);
-  return pointers;
 }
 
 Facts DrawNodes(std::mt19937_64& random) {
@@ -76,8 +66,8 @@ PlacementRule DrawRule(std::mt19937_64& random) {
 }
 
 // Half of the groups have a pin: one node for some of the shards.
-Group DrawGroup(std::mt19937_64& random) {
-  Group group;
+DrawnGroup DrawGroup(std::mt19937_64& random) {
+  DrawnGroup group;
   group.nodes = DrawNodes(random);
   const auto any = [&] { return std::next(group.nodes.begin(), random() % group.nodes.size()); };
   if (random() % 2 == 0) {
@@ -98,7 +88,7 @@ Group DrawGroup(std::mt19937_64& random) {
 }
 
 // Null: no node may lead the shard.
-const MemberFact* DrawLeader(std::mt19937_64& random, const Group& group,
+const MemberFact* DrawLeader(std::mt19937_64& random, const DrawnGroup& group,
                              const PlacementRule& rule) {
   std::vector<const MemberFact*> may = Pointers(group.nodes);
   std::erase_if(may, [&](const MemberFact* node) { return !node->Fits(rule.require); });
@@ -121,7 +111,7 @@ const MemberFact* DrawLeader(std::mt19937_64& random, const Group& group,
 }
 
 /// Of all shards.
-struct Churn {
+struct ChangedStandbys {
   std::size_t led = 0;         ///< shards that the member leads
   std::size_t own = 0;         ///< its standbys
   std::size_t begun = 0;       ///< when it goes, elsewhere; without the shards that it led
@@ -131,15 +121,15 @@ struct Churn {
 
 class Comparison {
  public:
-  explicit Comparison(const Group& group) : group_(group), others_(group.nodes) {
+  explicit Comparison(const DrawnGroup& group) : group_(group), others_(group.nodes) {
     others_.erase(group.member);
     rules_.Set(group.rules, kShards);
     with_.Update(rules_, kShards, Pointers(group.nodes));
     without_.Update(rules_, kShards, Pointers(others_));
   }
 
-  Churn Count(std::mt19937_64& random) {
-    Churn churn;
+  ChangedStandbys Count(std::mt19937_64& random) {
+    ChangedStandbys churn;
     for (std::uint32_t s = 0; s < kShards; ++s) {
       const ShardId shard{s};
       const MemberFact* const leader = DrawLeader(random, group_, *rules_.Of(shard));
@@ -178,7 +168,7 @@ class Comparison {
     return nullptr;
   }
 
-  const Group& group_;
+  const DrawnGroup& group_;
   Facts others_;
   ShardRules rules_;
   Standbys with_;
@@ -195,8 +185,8 @@ TEST(StandbysChurn, AMemberThatComesOrGoesChangesItsOwnShareAlone) {
   int leaders = 0;
   for (int round = 0; round < 2000 / BATON_FEWER_SEEDS && !HasFailure(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    const Group group = DrawGroup(random);
-    const Churn churn = Comparison(group).Count(random);
+    const DrawnGroup group = DrawGroup(random);
+    const ChangedStandbys churn = Comparison(group).Count(random);
     EXPECT_LE(churn.begun, churn.own);
     EXPECT_EQ(churn.begun_back, churn.own_back);
     judged += churn.own >= kFewest ? 1 : 0;

@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "core/drawn_nodes.h"
 #include "core/naive_replicas.h"
 #include "core/view.h"
 
 namespace baton::core {
 namespace {
-
-using Facts = std::map<NodeId, MemberFact>;
 
 constexpr std::uint32_t kOfChurn = 1000;  // shards
 
@@ -27,12 +26,6 @@ MemberFact NodeWith(const NodeId& id, const std::string& zone, std::uint32_t wei
   fact.zone = zone;
   fact.weight = weight;
   return fact;
-}
-
-std::vector<const MemberFact*> Pointers(const Facts& facts) {
-  std::vector<const MemberFact*> pointers;
-  for (const auto& [id, fact] : facts) pointers.push_back(&fact);
-  return pointers;
 }
 
 Facts Zones(int nodes, int zones = 3) {
@@ -89,10 +82,6 @@ Placement RandomRules(std::mt19937_64& random) {
     placement.push_back(rule);
   }
   return placement;
-}
-
-std::string Uneven(std::mt19937_64& random, const std::vector<std::string>& values) {
-  return values[std::min(random() % values.size(), random() % values.size())];
 }
 
 // Zones of different sizes, weights of all kinds, and labels that only some nodes have.
