@@ -7,7 +7,9 @@
 // requests": it has committed 5,000 requests more than it has applied), and the recipe then gives
 // that campaign up. So of this program's requests to read or write keys at most 100 have no answer
 // at a time, and the others wait. Renewals and watches don't. Nothing else is changed: once all
-// campaigns have begun, and until a leader dies, there are no such requests.
+// campaigns have begun, and until a leader dies, there are no such requests. After a death those in
+// line read again, at this pace; what is measured ends before, with the deletion of the dead one's
+// key.
 package main
 
 import (

@@ -78,6 +78,9 @@ void FailedActivations::NoteFailing(Context& context, ShardId shard) {
   if (began_to_fail_.size() < (failed_long_ ? 1 : kShardsBeforeFailing)) return;
   failing_since_ = context.now;
   proven_ = false;
+  for (const ShardId before : failed_before_) {
+    if (InLine(before)) Wait(before, true);  // it joined the line while an earlier success counted
+  }
   first_tries_failing_ = 0;
   first_try_not_before_ = context.now + kFirstBackoff;
   Advance(context);

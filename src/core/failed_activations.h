@@ -151,10 +151,10 @@ class FailedActivations {
   /// The shard's first try has begun. It counts as running until Returned or Left. The shard does
   /// not wait any more.
   void StartedFirst(ShardId shard, OperationId operation);
-  /// The shard waits for its first try until NextUntried takes it.
-  void Wait(ShardId shard) {
+  /// The shard waits for its first try until NextUntried takes it. `last`: after all others.
+  void Wait(ShardId shard, bool last) {
     LeaveLine(shard);
-    untried_.insert(Place(shard, FailedBefore(shard)));
+    untried_.insert(Place(shard, last));
   }
   /// Takes the shard whose first try is next, so that it does not wait any more. Nullopt: no shard
   /// waits, or no first try may begin now. If only a backoff is in the way, asks for a step when

@@ -52,13 +52,14 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
 }
 
 // The first try. It waits if activations fail on this node; and if this shard failed here before,
-// until Retry, which tries those shards after the others.
+// except by an operator's transfer, until Retry, which tries those shards after the others.
 void Leaderships::Begin(Context& context, ShardId shard, Held& held, Reason reason) {
   const bool may = failed_.MayTryFirst(context.options);
-  if (context.options.has_listener && (!may || failed_.FailedBefore(shard))) {
+  const bool last = reason != Reason::kOperator && failed_.FailedBefore(shard);
+  if (context.options.has_listener && (!may || last)) {
     if (may) context.WakeAt(context.now);
     context.Do(SetLeadership{shard, held.term, false});
-    return failed_.Wait(shard);
+    return failed_.Wait(shard, last);
   }
   Activate(context, shard, held, reason);
   if (held.activation != 0) failed_.StartedFirst(shard, held.activation);

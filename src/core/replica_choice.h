@@ -56,7 +56,8 @@ class ReplicaChoice {
   /// `chosen` (checked for those that are compared). REQUIRES (not checked): `chosen` has at most
   /// replicas() nodes, in their order, without `number`.
   bool Add(ShardId shard, Number number, std::vector<Number>& chosen);
-  /// Whether `a` comes before `b` for the shard, without regard to `spread`. REQUIRES: Has of both.
+  /// Whether `a` comes before `b` for the shard, without regard to `spread`. REQUIRES
+  /// (checked): Has of both.
   bool Before(ShardId shard, Number a, Number b) const {
     return Before(ScoreOf(shard, a), ScoreOf(shard, b));
   }

@@ -22,7 +22,7 @@
 //    that would be chosen after the leader.
 //
 // So a change of the leader makes at most one node begin to stand by. A node that comes or goes
-// changes no more standbys elsewhere than it has itself.
+// changes no more standbys elsewhere than it has itself, and one for each shard that it leads.
 //
 // Deterministic, without floating point: once settled(), all nodes with the same view agree. Nodes
 // with different views may disagree. That does no harm: a standby has no right to lead.

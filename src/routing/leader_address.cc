@@ -17,7 +17,7 @@ std::string TargetOf(std::string_view address) {
 
 NamedTarget NamedTargetOf(const std::string& target) {
   std::string_view name = target;
-  for (const std::string_view resolver : {"dns:///", "dns:"}) {
+  for (const std::string_view resolver : {"dns:///", "dns:/", "dns:"}) {
     if (!name.starts_with(resolver)) continue;
     name.remove_prefix(resolver.size());
     break;

@@ -35,8 +35,11 @@ def why_not():
     """Why this machine can't build and run images, or None."""
     if os.geteuid() != 0:
         return "only root may make namespaces"
-    system = platform.freedesktop_os_release()
-    if (system["ID"], system.get("VERSION_ID")) != ("debian", "12"):
+    try:
+        system = platform.freedesktop_os_release()
+    except OSError:
+        system = {}
+    if (system.get("ID"), system.get("VERSION_ID")) != ("debian", "12"):
         return "the image is a Debian 12, and programs that were built elsewhere don't run in it"
     missing = [name for name in ("podman", "buildah", "debootstrap", "strip") if not shutil.which(name)]
     if not RUNTIME:

@@ -535,8 +535,8 @@ TEST(FailedActivations, TwoFailuresMoveNothing) {
 // it back when there is a place. It does not wait any more, or `acquired` would run twice.
 TEST(FailedActivations, AFirstTryThatBeginsByAnotherWayIsNoneToWaitFor) {
   core::FailedActivations failed;
-  failed.Wait(ShardId{3});
-  failed.Wait(ShardId{4});
+  failed.Wait(ShardId{3}, false);
+  failed.Wait(ShardId{4}, false);
   failed.StartedFirst(ShardId{3}, 17);
   EXPECT_FALSE(failed.Waits(ShardId{3}));
   EXPECT_TRUE(failed.Waits(ShardId{4}));

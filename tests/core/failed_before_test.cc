@@ -174,15 +174,25 @@ TEST(FailedBeforeLine, IsOverWithASuccessOrAnotherApplication) {
   };
   fail(0);
   EXPECT_TRUE(failed.FailedBefore(ShardId{0}));
-  for (std::uint32_t s = 0; s < 4; ++s) failed.Wait(ShardId{s});
+  for (const ShardId shard : {ShardId{0}, ShardId{1}, ShardId{2}, ShardId{3}}) {
+    failed.Wait(shard, failed.FailedBefore(shard));
+  }
   std::vector<ShardId> order;
   while (const auto shard = failed.NextUntried(context)) order.push_back(*shard);
   ASSERT_EQ(order.size(), 4u);
   EXPECT_EQ(order.back(), ShardId{0});
   failed.Succeeded(context, ShardId{1}, ++operation);
   EXPECT_FALSE(failed.FailedBefore(ShardId{0}));
-  for (const std::uint32_t s : {4u, 5u, 6u}) fail(s);
+  // While an earlier success counts, shards join the line in their turn. Once the node is failing,
+  // those that failed before go to its end.
+  for (const std::uint32_t s : {4u, 5u}) fail(s);
+  for (const std::uint32_t s : {4u, 7u, 8u, 9u}) {
+    failed.Wait(ShardId{s}, failed.FailedBefore(ShardId{s}));
+  }
+  fail(6);
   ASSERT_TRUE(failed.failing());
+  ASSERT_EQ(failed.untried().size(), 4u);
+  EXPECT_EQ(failed.untried().rbegin()->second, ShardId{4});
   EXPECT_TRUE(failed.FailedBefore(ShardId{4}));
   EXPECT_FALSE(failed.FailedBefore(ShardId{0})) << "it failed before the success";
   failed.ForgetApplication();

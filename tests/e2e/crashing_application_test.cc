@@ -51,7 +51,11 @@ class Restarts {
       while (!ended && !stopping_) {
         ended = process.value()->Wait(BootClock::now() + std::chrono::milliseconds(100));
       }
-      if (!ended || ended->signal != SIGKILL) continue;
+      if (!ended) continue;  // the test is over
+      if (ended->signal != SIGKILL) {
+        ADD_FAILURE() << "it ended otherwise, with exit code " << ended->code;
+        return;
+      }
       const std::lock_guard lock(mutex_);
       lives_.push_back(BootClock::now() - began);
     }

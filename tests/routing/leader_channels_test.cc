@@ -50,7 +50,7 @@ TEST(LeaderChannels, AreLeftIfNobodyAnswers) {
 // stay as it is. Any user of the host may listen at [::1]:7400 while the server is at 127.0.0.1.
 TEST(LeaderChannels, ToLocalhostGoToAnIPv4Address) {
   for (const std::string target :
-       {"localhost:7400", "dns:localhost:7400", "dns:///localhost:7400"}) {
+       {"localhost:7400", "dns:localhost:7400", "dns:/localhost:7400", "dns:///localhost:7400"}) {
     const NamedTarget to = NamedTargetOf(target);
     EXPECT_EQ(to.target, "dns:///127.0.0.1:7400") << target;
     EXPECT_EQ(to.authority, "localhost:7400") << target;

@@ -546,6 +546,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   Placement placement_;  ///< as the last readable config has it
   TimePoint placement_changed_at_{};
   /// When the node's session, zone or labels last changed, or whether it lives.
+  std::set<const SentRecord*> committed_plans_;  ///< moves that were committed as planned
   std::map<NodeId, TimePoint> movable_changed_at_;
   /// The policy's limits of moves in flight, the present one at the end, and since when they hold;
   /// 0: none was ordered.

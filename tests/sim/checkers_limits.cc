@@ -5,10 +5,10 @@
 // committed, these are no more than the limit: this move, and all others that its planner surely
 // counted. The planner decided after it last had no write under way, and before it first sent the
 // move. It surely counted a move in two cases:
-//  - It had planned that move itself, in the same session, and sent it once. It plans again only
-//    when the outcome of each earlier plan is definite, and then it knows what it wrote. (If it
-//    sends a move twice, the second copy may be refused for what all moves of a write share. Then
-//    it does not hear of the first copy.)
+//  - It had planned that move itself, in the same session and no later, and sent it once. It plans
+//    again only when the outcome of each earlier plan is definite, and then it knows what it wrote.
+//    (A late copy may commit a plan after younger ones. And if it sends a move twice, the second
+//    copy may be refused for what all moves of a write share. Then it does not hear of the first.)
 //  - It surely knew of the move when it decided.
 // In both cases it must also have known ever since all that decides whether the move can be carried
 // out: the sessions and labels of leader and target, and the rules.
@@ -48,6 +48,9 @@ void Checkers::NotePlan(Move& planned, int origin) {
   planned.planned_at = world_.now();
   planned.by = WhoPlanned(planned.fact, origin);
   planned.sent = planned.by ? SentBy(origin, keyspace_.MoveKey(planned.fact.shard)) : nullptr;
+  // A request may be delivered twice, and a process plans a move again that is gone. Nobody knows
+  // which of both this is.
+  if (planned.sent != nullptr && !committed_plans_.insert(planned.sent).second) planned.by.reset();
 }
 
 bool Checkers::SurelyInFlight(const Move& move, const Move& planned) const {
@@ -62,7 +65,8 @@ bool Checkers::SurelyInFlight(const Move& move, const Move& planned) const {
     if (found != movable_changed_at_.end()) changed = std::max(changed, found->second);
   }
   const int process = planned.by->process;
-  const bool own = move.by == planned.by && move.sent != nullptr && move.sent->copies == 1;
+  const bool own = move.by == planned.by && move.sent != nullptr && move.sent->copies == 1 &&
+                   move.sent->first <= planned.sent->first;
   if (own && Knew(process, move.sent->decided_after, changed)) return true;
   return Knew(process, planned.sent->decided_after, std::max(changed, move.planned_at));
 }

@@ -1,7 +1,7 @@
 // ReplicaOracle: which nodes stand by for which shards, by the members, rules and policies that
-// etcd has. It shares no code with core/standbys.h: the choice is that of
-// tests/core/naive_replicas.h. It keeps its last answer, because it is asked again and again while
-// nothing has changed.
+// etcd has. It shares the scores (core/replica_choice.h) with core/standbys.h,
+// and nothing else: the choice is that of tests/core/naive_replicas.h. It keeps its last answer,
+// because it is asked again and again while nothing has changed.
 //
 // For one thread.
 #pragma once

@@ -23,8 +23,8 @@ void AddStandbys(const runtime::NodeStatus& status, Table* table);
 std::vector<std::string> StandbyLines(const runtime::ShardStatus& shard);
 /// Returns a line for each way in which placement rules are not kept. The line says for how many
 /// shards, and names the rules: "2 shards have no ready standby, by rule 1 (zone=a)". Leaves out
-/// shards that nobody leads (Unhealthy has these), and shards whose standbys are fewer only because
-/// some are not ready.
+/// shards that no live node may lead (Unhealthy has these), and shards whose standbys are fewer
+/// only because some are not ready.
 std::vector<std::string> PlacementLines(const runtime::NodeStatus& status);
 /// Has a row for each member, and a row for each node in `status.departed` that is not back.
 Table NodesTable(const runtime::NodeStatus& status, bool wide);

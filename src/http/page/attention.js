@@ -111,12 +111,12 @@ function missingFindings({expected_nodes: expected, nodes, departed}) {
   return [{level: 'note', title: `${count(left.length, 'node')} left without a word within the last hour`, lasts: '', why: [who]}];
 }
 
-/** The rules that are not kept, though their shards have leaders. */
+/** The rules that are not kept, except those by which nobody may lead. */
 function ruleFindings(overview) {
   const late = overview.without_ready_standby_ms >= STANDBYS_LOAD_MS;
   const kinds = [
     ['led_against_rule', 'note', 'a leader that a rule forbids', 'until other nodes take over, nothing changes'],
-    ['without_ready_standby', late ? 'warn' : 'note', 'no ready standby', `${late ? 'it asks for standbys' : 'their standbys may still load'}; batonctl shards list shows them`],
+    ['without_ready_standby', late ? 'warn' : 'note', 'no ready standby', `${late ? 'standbys are asked for' : 'the standbys may still load'}; batonctl shards list shows them`],
     ['fewer_standbys', 'note', 'fewer standbys than the rule asks for', 'too few nodes may stand by'],
     ['not_apart', 'note', 'a leader and standbys that are not apart', 'too few nodes have different values of the label of spread'],
   ];
